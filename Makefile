@@ -178,7 +178,7 @@ bench-time: require-rust run-packages
 bench-preload: build $(VENV)/ready
 	$(VENV)/bin/python benches/preload.py $(ARGS)
 
-# Round trips beside those of others and what a tap on the path saw, marks, and clocks, in some forty-five minutes; best
+# Round trips beside those of others and what a tap on the path saw, marks, and clocks, in half an hour or more; best
 # on a machine that does nothing else: make bench-net ARGS=--quick
 .PHONY: bench-net
 bench-net: build $(VENV)/ready lab-guest

@@ -290,7 +290,7 @@ def test_guests_run_where_the_placement_says_and_as_long_as_it_says(tmp_path):
     for platform in platforms:
         # Ten periods of 80 ms in each replicate; where the host takes the CPU meanwhile, one is in pieces.
         of_part = throttled[platform, "part"]
-        assert 500 * replicates <= sum(of_part) <= 1000 * replicates, throttled
+        assert 300 * replicates <= sum(of_part) <= 1000 * replicates, throttled
         assert sum(1 for ms in of_part if 70 <= ms <= 90) >= 2 * replicates and max(of_part) <= 95, throttled
         # A quota above the tests themselves would be everybody's.
         if record(out)["environment"]["cgroup"]["quota_us"] is None:

@@ -1,6 +1,7 @@
 //! Sending and receiving apart, though nobody keeps the two clocks in step, as data and as text.
 
 use std::fmt::Write;
+use std::ops::Range;
 
 use serde::Serialize;
 use tompion_model::format_ns;
@@ -95,15 +96,14 @@ impl OneWay {
         })
     }
 
-    /// The same where the first and the last so many probes were at rest.
+    /// The same where all probes but these were at rest, the first one being 0. Those may go beyond the last that was sent.
     ///
     /// # Errors
     /// Where the stamps do not tell.
-    pub fn with_rests(packets: &Packets, probes: usize) -> Result<Self, NoFit> {
+    pub fn with_rests(packets: &Packets, loaded: &Range<usize>) -> Result<Self, NoFit> {
         let one_way = Self::of(packets)?;
         let exchanges = exchanges(packets);
-        let last = packets.len().saturating_sub(probes);
-        let is_at_rest = |row| row < probes || row >= last;
+        let is_at_rest = |row| !loaded.contains(&row);
         let line = through_rests(&exchanges, is_at_rest).filter(|_| one_way.far_clock.len() == 1);
         let at_rest = line.map(|line| AtRest {
             probes: exchanges.iter().filter(|e| is_at_rest(e.row)).count(),

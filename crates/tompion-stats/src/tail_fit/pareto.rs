@@ -89,8 +89,8 @@ impl Pareto {
 
 /// The sum of ln(1 + `r` x), minus infinity where an x is beyond the range.
 ///
-/// The logarithm of a product takes an eighth of the time of eight; only where all are near 0 would
-/// it lose what they differ by.
+/// By the logarithms of products of eight, one for eight of them; only where all are near 0 would
+/// these lose what they differ by.
 fn sum_of_ln_1p(excesses: &[f64], r: f64) -> f64 {
     /// Products of eight between these neither overflow nor vanish.
     const PLAIN: std::ops::Range<f64> = 1e-30..1e30;

@@ -49,7 +49,8 @@ pub fn ping(options: &PingOptions) -> exit::Result {
     let rest = rest_probes(options)?;
     let all = usize::try_from(settings.count).unwrap_or(usize::MAX);
     let time = settings.schedule.interval() * u32::try_from(settings.count).unwrap_or(u32::MAX);
-    let mut beside = Beside::new(rest, all, options.load.as_ref(), time)?;
+    let loaded = rest..all.saturating_sub(rest);
+    let mut beside = Beside::new(loaded.clone(), options.load.as_ref(), time)?;
     let enough = stopped.clone();
     let (mut measured, marks) = measure(&settings, &stopped, &mut |progress| {
         if is_shown {
@@ -77,7 +78,7 @@ pub fn ping(options: &PingOptions) -> exit::Result {
     let tapped = tapped.transpose()?;
     let one_way = options
         .one_way
-        .then(|| OneWay::with_rests(&measured.packets, rest));
+        .then(|| OneWay::with_rests(&measured.packets, &loaded));
     let of_both = one_way.as_ref().and_then(|found| found.as_ref().ok());
     tell(
         options,
@@ -185,7 +186,7 @@ fn settings(options: &PingOptions, host: &str) -> anyhow::Result<Settings> {
         Some(PingPreset::Whiteaker) => WHITEAKER,
         None => (count(options)?, options.interval, options.size),
     };
-    let count = count.saturating_add(2 * rest_probes(options)? as u64);
+    let count = count.saturating_add((rest_probes(options)? as u64).saturating_mul(2));
     let from_clock = || {
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         since.map_or(0, |t| t.as_nanos() as u64)

@@ -1,47 +1,40 @@
 //! A load between two rests, while probes go on.
 
+use std::ops::Range;
 use std::time::Duration;
 
-use tompion_load::{LoadConfig, LoadProcess, LoadSpec, Observation, least_write_bytes};
+use tompion_load::{LoadConfig, LoadError, LoadProcess, LoadSpec, Observation, write_budget};
 use tompion_model::LoadEvidence;
 
-/// Bytes that a load may write for each second.
-const WRITE_BYTES_PER_SECOND: f64 = 2e6;
-
-/// How many probes each rest has, and the load that works while the others are sent.
+/// A load that works while some of the probes are sent.
 pub struct Beside {
-    /// Of each rest.
-    rest: usize,
-    /// The first probe of the second one.
-    ends: usize,
+    /// Those.
+    loaded: Range<usize>,
     load: Option<LoadProcess>,
     since: Option<Observation>,
     evidence: Option<LoadEvidence>,
-    failed: Option<tompion_load::LoadError>,
+    failed: Option<LoadError>,
 }
 
 impl Beside {
-    /// Of so many probes with the rests; the load is started and waits.
+    /// While these are sent, of all that take so long; the load is started and waits.
     pub fn new(
-        rest: usize,
-        count: usize,
+        loaded: Range<usize>,
         load: Option<&LoadSpec>,
         time: Duration,
     ) -> anyhow::Result<Self> {
         let start = |spec: &LoadSpec| -> anyhow::Result<LoadProcess> {
-            let paced = (WRITE_BYTES_PER_SECOND * time.as_secs_f64()) as u64;
             let config = LoadConfig {
                 executable: std::env::current_exe()?,
                 directory: std::env::temp_dir(),
-                write_budget_bytes: paced.max(least_write_bytes(std::slice::from_ref(spec), time)),
+                write_budget_bytes: write_budget(std::slice::from_ref(spec), time),
                 planned_load_time: time,
                 measured_cpu: None,
             };
             Ok(LoadProcess::start(spec, &config)?)
         };
         Ok(Self {
-            rest,
-            ends: count.saturating_sub(rest),
+            loaded,
             load: load.map(start).transpose()?,
             since: None,
             evidence: None,
@@ -56,17 +49,17 @@ impl Beside {
         }
     }
 
-    fn at(&mut self, probes: usize) -> Result<(), tompion_load::LoadError> {
+    fn at(&mut self, probes: usize) -> Result<(), LoadError> {
         let Some(load) = &mut self.load else {
             return Ok(());
         };
-        if self.since.is_none() && probes >= self.rest && probes < self.ends {
+        if self.since.is_none() && self.loaded.contains(&probes) {
             load.resume()?;
             self.since = Some(load.observe()?);
         }
         if let Some(since) = &self.since
             && self.evidence.is_none()
-            && probes >= self.ends
+            && probes >= self.loaded.end
         {
             self.evidence = Some(load.evidence(since)?);
             load.pause()?;
@@ -80,7 +73,7 @@ impl Beside {
     /// Where it did not work.
     pub fn finish(mut self, sent: usize) -> anyhow::Result<Option<LoadEvidence>> {
         // It was interrupted before the second rest.
-        self.sent(sent.max(self.ends));
+        self.sent(sent.max(self.loaded.end));
         if let Some(load) = self.load.take() {
             load.stop()?;
         }
