@@ -302,7 +302,8 @@ def test_a_tap_at_the_far_end_sees_what_lies_beyond_the_path_and_the_rest_is_the
     cells = {cell["factors"]["vantage"]: cell for cell in report["cells"]}
     assert sorted(cells) == sorted(["user", "qdisc", "kernel", "path", "near", "far"])
     path = between(report, "near and far")
-    assert abs(path["median_ns"] - 10 * 1_000_000) < 300_000 and path["probes"] == 100, path
+    # What holds up the relay makes it longer for some, never shorter.
+    assert abs(path["min_ns"] - 10 * 1_000_000) < 300_000 and path["probes"] == 100, path
     # The sender's tap has its driver's stamp, but for a moment.
     assert abs(between(report, "kernel and near")["median_ns"]) < 200_000
     # Its tap is served before the far end's driver stamps the reply, so that a moment may lie on either side.

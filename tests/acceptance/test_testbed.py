@@ -5,7 +5,6 @@ import json
 import os
 import re
 import signal
-import statistics
 import subprocess
 import time
 
@@ -22,19 +21,19 @@ def on_testbed(*arguments, check=0):
 
 
 def test_iperf3_sees_the_rate_of_the_link(tmp_path):
-    """UDP, headers added, while the sender sends more than the link takes. What holds up the relay takes from the rate: each
-    try is told."""
+    """UDP, headers added, while the sender sends more than the link takes. What holds up the relay takes from the rate, so
+    that some seconds have less, and the one after it may have more: each try is told."""
     seen = []
     for _ in range(6):
         # Below the relay: beside other work neither would keep up.
-        client = f"chrt -f 20 iperf3 -c $FAR_END -u -b 400M -l 1472 -t 3 --get-server-output --json >{tmp_path}/told.json"
+        client = f"chrt -f 20 iperf3 -c $FAR_END -u -b 400M -l 1472 -t 5 --get-server-output --json >{tmp_path}/told.json"
         done = on_testbed("--rtt", "10ms", "--rate", "300M", "--far-end", "exec chrt -f 20 iperf3 -s --json", "--", "sh", "-c", client)
         told = json.loads((tmp_path / "told.json").read_text())["server_output_json"]
         # Whole seconds: the first has the beginning in it, and the whole the wait for the end.
         seconds = [i["sum"]["bits_per_second"] for i in told["intervals"] if i["sum"]["seconds"] > 0.9][1:]
-        rate = statistics.median(seconds) * 1514 / 1472
-        seen.append((rate, done.stderr))
-        if abs(rate / 300e6 - 1) <= 0.01:
+        rates = [second * 1514 / 1472 / 300e6 for second in seconds]
+        seen.append((rates, done.stderr))
+        if sum(abs(rate - 1) <= 0.01 for rate in rates) >= 2:
             return
     pytest.fail(f"{seen}")
 

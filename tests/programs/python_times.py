@@ -86,13 +86,19 @@ def sleeps():
 
 
 def signals():
-    """A handler runs during the sleep, which goes on afterwards (PEP 475)."""
+    """A handler runs during the sleep, which goes on afterwards (PEP 475). While the machine stands still, all that
+    come are one: then it sleeps again."""
     seen = []
     signal.signal(signal.SIGALRM, lambda *_: seen.append(time.monotonic()))
-    signal.setitimer(signal.ITIMER_REAL, 0.002, 0.002)
-    slept(0.03, lambda: time.sleep(0.03))
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    assert len(seen) >= 2 and seen == sorted(seen)
+    for _ in range(10):
+        del seen[:]
+        signal.setitimer(signal.ITIMER_REAL, 0.002, 0.002)
+        slept(0.03, lambda: time.sleep(0.03))
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        assert seen == sorted(seen), seen
+        if len(seen) >= 2:
+            return
+    raise AssertionError(seen)
 
 
 def forks():
