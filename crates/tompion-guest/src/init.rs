@@ -18,7 +18,6 @@ use tompion_time::os;
 
 use super::frame::{self, Report};
 use super::initramfs::{COMMAND_FILE, MODULE_DIR, SCRATCH};
-use super::network::{GUEST_ADDRESS, MASK};
 use super::setup::{SEED_FILE, SETUP_FILE, Setup};
 use super::sys;
 
@@ -84,8 +83,8 @@ fn run(setup: Setup) -> Result<(), Problem> {
 /// What the command finds: loopback, and as ordered an interface and a file system.
 fn prepare(setup: Setup, scratch: Option<&Path>) -> Result<(), Problem> {
     sys::interface_up("lo", None).map_err(|error| format!("interface lo: {error}"))?;
-    if setup.network {
-        sys::interface_up("eth0", Some((GUEST_ADDRESS, MASK)))
+    if let Some(own) = setup.network {
+        sys::interface_up("eth0", Some(own))
             .map_err(|error| format!("interface eth0: {error}"))?;
     }
     if let Some(disk) = scratch {

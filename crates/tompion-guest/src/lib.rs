@@ -100,6 +100,6 @@ pub use init::run_as_init;
 pub use initramfs::SCRATCH;
 pub use kit::{KIT_VARIABLE, Kit};
 pub use machine::{Accel, Disk, Vmm};
-pub use network::{GUEST_ADDRESS, HOST_ADDRESS, Tap};
+pub use network::{GUEST_ADDRESS, HOST_ADDRESS, Interface, Tap};
 pub use outcome::Outcome;
 pub use tompion_frame::FrameError;

@@ -2,10 +2,13 @@
 
 use std::path::Path;
 
-use tompion_model::{Environment, Factors, Note, Trial, TrialDraft, factor};
-
+use tompion_model::{
+    Environment, Factors, Note, Trial, TrialData, TrialDraft, factor, note_kind, shortened,
+};
+use tompion_run::probes::join::{JoinRunError, TapCapture, join};
 use tompion_store::{Run, RunWriter};
 
+use crate::plan::testbed::TAP;
 use crate::{archive, limits};
 
 /// Where a cell's trials belong in the lab's run.
@@ -23,6 +26,10 @@ pub(crate) struct Place<'a> {
     /// How many results the lab has at most, and how many keys these have.
     pub results: u64,
     pub keys: u64,
+    /// The level of the load, as the plan has it: the instance was told where the far end is.
+    pub load: &'a str,
+    /// A capture of what the tap at the host's device saw, where the cell had a network.
+    pub tapped: Option<&'a [u8]>,
 }
 
 /// What a cell brought beside its trials.
@@ -69,19 +76,56 @@ fn take(
     limits::check_trials(&record.trials, wanted, length).map_err(Failure::Result)?;
     limits::check_environment(&record.header.environment).map_err(Failure::Result)?;
     let share = limits::share(place.results, place.keys, wanted.len(), record.trials.len());
+    let save = |writer: &mut RunWriter, trial: &Trial, data: &TrialData| {
+        let saved = writer.save_share(draft(trial, place), data, share);
+        saved.map(drop).map_err(Failure::Saving)
+    };
     for trial in &record.trials {
         let values = run.side_values(trial).map_err(|e| wrong(&e))?;
         limits::check_values(values).map_err(Failure::Result)?;
         let data = run.data(trial).map_err(|e| wrong(&e))?;
         limits::check_tables(&data).map_err(Failure::Result)?;
-        let saved = writer.save_share(draft(trial, place), &data, share);
-        saved.map_err(Failure::Saving)?;
+        if place.tapped.is_none() {
+            save(&mut *writer, trial, &data)?;
+        }
+    }
+    let mut notes = limits::notes(&record.notes);
+    let mut trials = record.trials.len();
+    if let Some(capture) = place.tapped {
+        let joined = tempfile::tempdir_in(scratch).map_err(|e| wrong(&e))?;
+        let (with_tap, note) = tapped(&run, capture, &joined.path().join("run"));
+        notes.extend(note);
+        let with_tap = with_tap.as_ref().unwrap_or(&run);
+        trials = with_tap.record().trials.len();
+        for trial in &with_tap.record().trials {
+            let data = with_tap.data(trial).map_err(|e| wrong(&e))?;
+            save(&mut *writer, trial, &data)?;
+        }
     }
     Ok(Collected {
-        trials: record.trials.len() as u32,
+        trials: trials as u32,
         environment: record.header.environment.clone(),
-        notes: limits::notes(&record.notes),
+        notes,
     })
+}
+
+/// The result with what the tap at the host's device saw of it, in `directory`; none, and why, where that was nothing.
+fn tapped(run: &Run, capture: &[u8], directory: &Path) -> (Option<Run>, Option<Note>) {
+    let taps = [TapCapture {
+        name: TAP.to_owned(),
+        capture,
+    }];
+    let joined = join(run, taps, directory);
+    let opened = joined.and_then(|(_, directory)| Ok(Run::open_in(&directory)?));
+    match opened {
+        Ok(joined) => (Some(joined), None),
+        // Of another probe.
+        Err(JoinRunError::NoPackets) => (None, None),
+        Err(why) => {
+            let told = shortened(&format!("No tap is joined: {why}."));
+            (None, Some(Note::new(note_kind::REMARK, told)))
+        }
+    }
 }
 
 /// Why a cell's trials are not in the run.
@@ -95,6 +139,9 @@ pub(crate) enum Failure {
 fn draft(trial: &Trial, place: &Place<'_>) -> TrialDraft {
     let trial = trial.clone();
     let mut factors = trial.factors.clone().with(factor::PLATFORM, place.platform);
+    if factors.get(factor::LOAD).is_some() {
+        factors = factors.with(factor::LOAD, place.load);
+    }
     if let Some(placement) = place.placement {
         factors = factors.with(factor::PLACEMENT, placement);
     }
@@ -193,6 +240,8 @@ mod tests {
         began_ns: 1_000,
         results: 10,
         keys: 20,
+        load: "idle",
+        tapped: None,
     };
 
     #[test]

@@ -1,6 +1,7 @@
 //! Carrying out a plan: cell after cell, each in an instance of its own, every result
 //! saved before the next begins.
 
+mod bed;
 mod placement_run;
 mod platforms;
 mod progress;
@@ -326,7 +327,7 @@ impl Lab {
         replicate: u32,
         cell: LabCell,
         began_ns: u64,
-        Done { outputs, beside }: Done,
+        done: Done,
         workspace: &Workspace,
     ) -> Result<Result<Saved, TaskError>, Error> {
         let plan = &self.plan.platforms[cell.platform];
@@ -334,8 +335,16 @@ impl Lab {
         let scratch = workspace.scratch();
         let before = self.writer.record().trials.len();
         let mut all: Vec<Collected> = Vec::new();
-        let keys = self.plan.keys(cell.load, cell.probe);
-        let wanted = keys.len() * outputs.len();
+        let Done {
+            outputs,
+            beside,
+            network,
+        } = done;
+        let wanted = self.plan.keys(cell).len() * outputs.len();
+        let told = network.as_ref().map(|network| self.plan.at(network.far_end));
+        let told = told.as_ref().unwrap_or(&self.plan);
+        let keys = told.own_keys(cell.load, cell.probe);
+        let load = self.plan.loads[cell.load].level();
         for (number, output) in outputs {
             let place = Place {
                 platform: &level,
@@ -345,6 +354,8 @@ impl Lab {
                 began_ns,
                 results: self.results.0,
                 keys: self.results.1,
+                load: &load,
+                tapped: network.as_ref().map(|network| network.tapped.as_slice()),
             };
             let bytes = output.stdout;
             let why = match collect::collect(bytes, &keys, scratch, &place, &mut self.writer) {

@@ -104,7 +104,7 @@ fn pairs(n: usize) -> usize {
 /// `compare` takes each for a test of the same family.
 fn largest(plan: &LabPlan) -> usize {
     let mut keys: Vec<[String; 3]> = (0..plan.probes.len())
-        .flat_map(|probe| plan.keys(0, probe))
+        .flat_map(|probe| plan.most_keys(0, probe))
         .map(|key| [factor::PROBE, factor::METHOD, factor::LOAD].map(|f| key.level(f).to_owned()))
         .collect();
     keys.sort();

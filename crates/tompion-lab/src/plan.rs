@@ -5,6 +5,7 @@ mod placements;
 mod probes;
 mod scenarios;
 mod short_loads;
+pub(crate) mod testbed;
 #[cfg(test)]
 mod tests;
 
@@ -18,10 +19,14 @@ use tompion_model::{AT_REST, Factors, factor};
 use tompion_platforms::keys::{Mistake, Source, Table, lines};
 use tompion_platforms::{PlatformPlan, read_platforms};
 use tompion_run::PlannedCell;
+use tompion_run::probes::join::keys_of_tap;
 use tompion_store::Planned;
+
+use testbed::TAP;
 
 pub use placements::{GuestPlan, Pinning, PlacementPlan, Role};
 pub use probes::ProbePlan;
+pub use testbed::TestbedPlan;
 
 /// Replicates where a plan names none.
 const REPLICATES: u32 = 10;
@@ -39,6 +44,9 @@ pub struct LabPlan {
     pub seed: Option<u64>,
     /// Passes over all cells: the units of the statistics.
     pub replicates: u32,
+    /// The network of the platforms that are joined to one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub testbed: Option<TestbedPlan>,
     /// Where is measured.
     pub platforms: Vec<PlatformPlan>,
     /// Beside whom: one called `alone` where the plan names none.
@@ -106,7 +114,8 @@ impl LabPlan {
         let mut cells = Vec::new();
         for platform in 0..self.platforms.len() {
             for placement in 0..self.placements.len() {
-                for load in 0..self.loads.len() {
+                let has = |load: &usize| self.placements[placement].has(&self.loads[*load]);
+                for load in (0..self.loads.len()).filter(has) {
                     let probes = 0..self.probes.len();
                     cells.extend(probes.map(|probe| LabCell {
                         platform,
@@ -142,8 +151,31 @@ impl LabPlan {
         }
     }
 
-    /// The keys of the trials that a load and a probe give on every platform.
-    pub fn keys(&self, load: usize, probe: usize) -> Vec<Factors> {
+    /// The keys of the trials that a load and a probe give on a platform.
+    pub fn keys(&self, cell: LabCell) -> Vec<Factors> {
+        let mut keys = self.own_keys(cell.load, cell.probe);
+        if self.is_joined(cell) {
+            keys.extend(keys_of_tap(&keys, TAP));
+        }
+        keys
+    }
+
+    /// Whether a cell is measured on the testbed.
+    pub(crate) fn is_joined(&self, cell: LabCell) -> bool {
+        self.testbed.is_some() && !self.platforms[cell.platform].network().is_none()
+    }
+
+    /// The keys of the trials that a load and a probe give on a platform, joined to the testbed where the plan has one.
+    pub(crate) fn most_keys(&self, load: usize, probe: usize) -> Vec<Factors> {
+        let mut keys = self.own_keys(load, probe);
+        if self.testbed.is_some() {
+            keys.extend(keys_of_tap(&keys, TAP));
+        }
+        keys
+    }
+
+    /// The keys of the trials that an instance gives by itself.
+    pub(crate) fn own_keys(&self, load: usize, probe: usize) -> Vec<Factors> {
         let plan = self.probes[probe].plan(&self.loads[load], 0);
         let cells = plan.map(|plan| plan.cells).unwrap_or_default();
         cells.iter().flat_map(PlannedCell::keys).collect()
@@ -160,7 +192,10 @@ impl LabPlan {
         for (load, probe) in pairs {
             let plan = self.probes[probe].plan(&self.loads[load], 0);
             for cell in plan.map(|plan| plan.cells).unwrap_or_default() {
-                let own = cell.keys();
+                let mut own = cell.keys();
+                if self.testbed.is_some() {
+                    own.extend(keys_of_tap(&own, TAP));
+                }
                 keys += own.len() as u64;
                 // Those of busy loops on several CPUs have one key here.
                 trials += own.len().max(cell.trials()) as u64;
@@ -200,7 +235,7 @@ impl LabPlan {
         let pairs = (0..self.loads.len())
             .flat_map(|load| (0..self.probes.len()).map(move |probe| (load, probe)));
         let keys: usize = pairs
-            .map(|(load, probe)| self.keys(load, probe).len())
+            .map(|(load, probe)| self.most_keys(load, probe).len())
             .sum();
         let probes = (self.loads.len() * self.probes.len()) as u64;
         (times * probes, times.saturating_mul(keys as u64))
@@ -227,7 +262,9 @@ fn parse(text: &str, source: &Source<'_>) -> Option<LabPlan> {
     let loads: Option<Vec<LoadSpec>> = top.list("loads", |text| short_loads::load(Some(text)));
     let loads = loads.unwrap_or_else(|| vec![AT_REST.parse().expect("a load's name")]);
     let platforms = read_platforms(&top);
-    let placements = read_placements(&top);
+    let placements = read_placements(&top, &loads);
+    let testbed = top.table("testbed", "testbed").map(|table| (table.at(), TestbedPlan::read(table)));
+    let (testbed_at, testbed) = testbed.unzip();
     let places: Vec<_> = top.tables("probes", "probe");
     let at: Vec<_> = places
         .iter()
@@ -239,7 +276,7 @@ fn parse(text: &str, source: &Source<'_>) -> Option<LabPlan> {
         ProbePlan::read(table, time_ns).filter(|_| source.count() == before)
     };
     let probes: Vec<_> = places.into_iter().map(read).collect();
-    let at_loads = top.at_key("loads");
+    let (at_loads, at_placements) = (top.at_key("loads"), top.at_key("placements"));
     twice(
         &loads,
         |load| load.level(),
@@ -283,15 +320,24 @@ fn parse(text: &str, source: &Source<'_>) -> Option<LabPlan> {
         top.wrong(at[pair[1].1].0.clone(), text);
     }
     top.finish();
-    let plan = LabPlan {
+    let mut plan = LabPlan {
         name,
         seed,
         replicates: replicates.map_or(REPLICATES, |n| u32::try_from(n).unwrap_or(u32::MAX)),
+        testbed,
         platforms,
         placements,
         loads,
-        probes: probes.into_iter().flatten().collect(),
+        probes: Vec::new(),
     };
+    let places = testbed::Places {
+        testbed: testbed_at.unwrap_or(0..0),
+        loads: at_loads,
+        placements: at_placements,
+        probes: at.into_iter().map(|(table, _)| table).collect(),
+    };
+    testbed::check(source, &plan, &probes, &places);
+    plan.probes = probes.into_iter().flatten().collect();
     if source.count() == 0
         && let Err(why) = plan.planned().check()
     {
@@ -302,14 +348,14 @@ fn parse(text: &str, source: &Source<'_>) -> Option<LabPlan> {
     Some(plan)
 }
 
-fn read_placements(top: &Table<'_, '_>) -> Vec<PlacementPlan> {
+fn read_placements(top: &Table<'_, '_>, loads: &[LoadSpec]) -> Vec<PlacementPlan> {
     if !top.has("placements") {
         return vec![PlacementPlan::alone()];
     }
     let mut placements: Vec<PlacementPlan> = Vec::new();
     for table in top.tables("placements", "placement") {
         let at = table.at();
-        let Some(placement) = PlacementPlan::read(table) else {
+        let Some(placement) = PlacementPlan::read(table, loads) else {
             continue;
         };
         if placements.iter().any(|other| other.name == placement.name) {

@@ -34,6 +34,28 @@ pub fn parse_duration_ns(text: &str) -> Result<u64, InvalidValue> {
     Ok(ns as u64)
 }
 
+/// A whole number with K, M or G for `base` and its powers: `64K`, `300M`.
+pub fn parse_with_suffix(text: &str, base: u64) -> Option<u64> {
+    let power = match text.as_bytes().last() {
+        Some(b'K' | b'k') => 1,
+        Some(b'M' | b'm') => 2,
+        Some(b'G' | b'g') => 3,
+        _ => 0,
+    };
+    let digits = &text[..text.len() - usize::from(power > 0)];
+    digits.parse::<u64>().ok()?.checked_mul(base.pow(power))
+}
+
+/// Bits a second as networks write them, from 1 on: `300M`.
+///
+/// # Errors
+/// What would be right.
+pub fn parse_bits_per_second(text: &str) -> Result<u64, InvalidValue> {
+    let bits = parse_with_suffix(text, 1000).filter(|bits| *bits > 0);
+    let wrong = || format!("`{text}` is no rate; write bits per second, such as 300M (K, M, G)");
+    bits.ok_or_else(|| wrong().into())
+}
+
 /// A count with groups of three digits, parted by narrow no-break spaces.
 pub fn grouped(n: u64) -> String {
     let digits = n.to_string();
@@ -104,6 +126,17 @@ mod tests {
         assert_eq!(parse_duration_ns("2.5s"), Ok(2_500_000_000));
         for bad in ["", "100", "us", "1 parsec", "-3ms", "0s", "1e3ms"] {
             assert!(parse_duration_ns(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn rates_are_read_as_networks_write_them() {
+        assert_eq!(parse_bits_per_second("300M"), Ok(300_000_000));
+        assert_eq!(parse_bits_per_second("10g"), Ok(10_000_000_000));
+        assert_eq!(parse_with_suffix("64K", 1024), Some(65_536));
+        let wrong = ["", "M", "0", "-1M", "1.5G", "99999999999999999999", "18446744073709551615G"];
+        for wrong in wrong {
+            assert!(parse_bits_per_second(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -10,6 +10,7 @@ mod error;
 pub mod groups;
 pub mod keys;
 pub mod leftovers;
+mod network;
 pub mod platform;
 mod platform_plan;
 mod process;
@@ -17,5 +18,7 @@ mod remote_guard;
 pub mod signs;
 
 pub use error::Error;
+pub use network::{Joined, Network};
 pub use platform_plan::{PlatformPlan, read_platforms, usual};
 pub use remote_guard::{GUARD_ARG, remote_guard};
+pub use tompion_guest::{Interface, Tap};

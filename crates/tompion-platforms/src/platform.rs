@@ -22,6 +22,7 @@ use object::{Object, ObjectSection};
 
 use crate::keys::Table;
 use crate::leftovers::Workspace;
+use crate::network::{Joined, Network};
 use crate::process::{self, ask};
 
 pub use crate::process::{Output, TaskError};
@@ -96,6 +97,16 @@ pub trait Setup: Any + fmt::Debug + Send + Sync {
         Duration::ZERO
     }
 
+    /// Whether it can be anywhere.
+    fn can_be_here(&self) -> bool {
+        true
+    }
+
+    /// How its instances are joined to the network of a plan's testbed.
+    fn network(&self) -> Network {
+        Network::None
+    }
+
     /// CPUs and MiB of memory that an instance takes from this machine, where they are its
     /// own.
     fn size(&self) -> Option<(u32, u32)> {
@@ -152,6 +163,8 @@ pub struct Task<'a> {
     /// Its CPUs and control group; those of the lab itself where absent. The calling
     /// thread is then the instance's own.
     pub seat: Option<&'a Seat>,
+    /// Its place in the network of a testbed; none as a rule.
+    pub joined: Option<&'a Joined>,
     /// Takes what the program writes to standard error, as it comes.
     pub telling: Option<&'a SyncSender<Vec<u8>>>,
 }

@@ -1,5 +1,6 @@
 //! Where is measured: the platforms of a plan.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
@@ -9,6 +10,7 @@ use tompion_model::nearest;
 use toml::de::DeTable;
 
 use crate::keys::{Source, Table};
+use crate::network::Network;
 use crate::platform::{KINDS, Platform, PlatformKind, Setup};
 
 /// One platform of a plan: what it is called and how it is set up.
@@ -23,6 +25,8 @@ pub struct PlatformPlan {
     pub kind: &'static PlatformKind,
     /// How it is set up.
     pub setup: Arc<dyn Setup>,
+    /// Where a plan says how it is joined to a network, or the platform.
+    pub network_at: Range<usize>,
 }
 
 impl PlatformPlan {
@@ -43,6 +47,11 @@ impl PlatformPlan {
     /// The machine that it is or runs on, where that is another than this one.
     pub fn machine(&self) -> Option<&str> {
         self.setup.machine()
+    }
+
+    /// How its instances are joined to the network of a testbed.
+    pub fn network(&self) -> Network {
+        self.setup.network()
     }
 
     /// Settings that are not left as they are, for people to read.
@@ -91,8 +100,10 @@ impl PlatformPlan {
             table.wrong(table.at(), text);
             return None;
         };
+        let network_at = table.at_key("network");
         table.finish();
         Some(Self {
+            network_at,
             name,
             start_within_ns,
             kind,

@@ -34,6 +34,12 @@ pub enum TestbedError {
         /// What the system said.
         source: io::Error,
     },
+    /// Behind a router no machine can be joined.
+    #[error("testbed: machines are joined to the sender only where the relay is the whole path")]
+    Routed,
+    /// No address is left for a further machine.
+    #[error("testbed: no more than {0} machines can be joined to the sender")]
+    Full(usize),
     /// A tap that is refused.
     #[error("testbed: {0}")]
     Tap(#[from] tompion_net::NetError),

@@ -23,6 +23,7 @@
 //! ```
 
 mod addresses;
+mod attached;
 mod cross;
 mod error;
 mod measure;
@@ -33,6 +34,7 @@ mod program;
 mod queue;
 mod relay;
 mod run;
+mod scheduling;
 mod settings;
 mod sys;
 mod tap;
@@ -40,6 +42,7 @@ mod testbed;
 mod topology;
 
 pub use addresses::Pair;
+pub use attached::{Attachment, Identity};
 pub use error::{SettingsError, TestbedError};
 pub use measure::{Figure, Measurement, Quantity, Unmeasured};
 pub use netlink::TokenBucket;
@@ -49,6 +52,7 @@ pub use relay::{
     Counts, FalseInterval, FalseTime, Fate, HEADER, Reason, Record, Summary, read_truth,
 };
 pub use run::{Outcome, Programs, Verdict, run};
+pub use scheduling::prefer;
 pub use settings::{BottleneckKind, LINK_HEADER, Settings};
 pub use tap::{Tap, Tapped};
 pub use testbed::{DeviceCounts, Testbed};

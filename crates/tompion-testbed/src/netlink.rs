@@ -10,7 +10,8 @@ use netlink_packet_core::{
 };
 use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
 use netlink_packet_route::link::{
-    InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
+    InfoData, InfoKind, InfoMacVlan, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
+    MacVlanMode,
 };
 use netlink_packet_route::neighbour::{
     NeighbourAddress, NeighbourAttribute, NeighbourMessage, NeighbourState,
@@ -112,6 +113,45 @@ impl Netlink {
         self.ask(message, NLM_F_CREATE | NLM_F_EXCL)
     }
 
+    /// A bridge without ports.
+    pub fn add_bridge(&mut self, bridge: Device, mtu: u32) -> io::Result<()> {
+        let mut link = describe(bridge, mtu);
+        let kind = LinkInfo::Kind(InfoKind::Bridge);
+        link.attributes.push(LinkAttribute::LinkInfo(vec![kind]));
+        let message = RouteNetlinkMessage::NewLink(link);
+        self.ask(message, NLM_F_CREATE | NLM_F_EXCL)
+    }
+
+    /// A device within `parent`, which is here, for `elsewhere`.
+    pub fn add_macvlan(
+        &mut self,
+        parent: u32,
+        device: Device,
+        elsewhere: BorrowedFd<'_>,
+        mtu: u32,
+    ) -> io::Result<()> {
+        let mut link = describe(device, mtu);
+        let mode = InfoMacVlan::Mode(MacVlanMode::Bridge);
+        link.attributes.extend([
+            LinkAttribute::Link(parent),
+            LinkAttribute::NetNsFd(elsewhere.as_raw_fd()),
+            LinkAttribute::LinkInfo(vec![
+                LinkInfo::Kind(InfoKind::MacVlan),
+                LinkInfo::Data(InfoData::MacVlan(vec![mode])),
+            ]),
+        ]);
+        let message = RouteNetlinkMessage::NewLink(link);
+        self.ask(message, NLM_F_CREATE | NLM_F_EXCL)
+    }
+
+    /// Makes a device a port of a bridge.
+    pub fn set_controller(&mut self, device: u32, bridge: u32) -> io::Result<()> {
+        let mut link = LinkMessage::default();
+        link.header.index = device;
+        link.attributes = vec![LinkAttribute::Controller(bridge)];
+        self.ask(RouteNetlinkMessage::SetLink(link), 0)
+    }
+
     /// Switches a device on.
     pub fn up(&mut self, device: u32) -> io::Result<()> {
         let mut link = LinkMessage::default();
@@ -123,17 +163,14 @@ impl Netlink {
 
     /// Gives a device an address, at once usable.
     pub fn add_address(&mut self, device: u32, address: IpAddr, prefix: u8) -> io::Result<()> {
-        let mut message = AddressMessage::default();
-        message.header.family = family(address);
-        message.header.prefix_len = prefix;
-        message.header.index = device;
-        message.header.flags = AddressHeaderFlags::Nodad;
-        message.attributes = vec![
-            AddressAttribute::Local(address),
-            AddressAttribute::Address(address),
-        ];
-        let message = RouteNetlinkMessage::NewAddress(message);
+        let message = RouteNetlinkMessage::NewAddress(of_address(device, address, prefix));
         self.ask(message, NLM_F_CREATE | NLM_F_EXCL)
+    }
+
+    /// Takes it from it again.
+    pub fn remove_address(&mut self, device: u32, address: IpAddr, prefix: u8) -> io::Result<()> {
+        let message = RouteNetlinkMessage::DelAddress(of_address(device, address, prefix));
+        self.ask(message, 0)
     }
 
     /// Says for good which hardware has an address.
@@ -210,6 +247,19 @@ impl TokenBucket {
         ));
         options
     }
+}
+
+fn of_address(device: u32, address: IpAddr, prefix: u8) -> AddressMessage {
+    let mut message = AddressMessage::default();
+    message.header.family = family(address);
+    message.header.prefix_len = prefix;
+    message.header.index = device;
+    message.header.flags = AddressHeaderFlags::Nodad;
+    message.attributes = vec![
+        AddressAttribute::Local(address),
+        AddressAttribute::Address(address),
+    ];
+    message
 }
 
 fn describe(device: Device, mtu: u32) -> LinkMessage {

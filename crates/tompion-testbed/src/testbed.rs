@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use tompion_time::os;
 
 use crate::TestbedError;
-use crate::addresses::Pair;
+use crate::addresses::{Block, Pair};
+use crate::attached::Attached;
 use crate::cross::CrossSender;
 use crate::measure::{Measurement, measure};
 use crate::namespace::Namespace;
@@ -32,6 +33,7 @@ pub struct Testbed {
     cross: Option<CrossSender>,
     relay: Option<Relay>,
     topology: Topology,
+    attached: Attached,
     settings: Settings,
 }
 
@@ -87,6 +89,7 @@ impl Testbed {
             cross,
             relay,
             topology,
+            attached: Attached::default(),
             settings: settings.clone(),
         })
     }
@@ -99,6 +102,18 @@ impl Testbed {
     /// Where they go to.
     pub fn far_end(&self) -> &Place {
         &self.topology.far_end
+    }
+
+    pub(crate) fn attached(&self) -> &Attached {
+        &self.attached
+    }
+
+    pub(crate) fn block(&self) -> Block {
+        self.topology.block
+    }
+
+    pub(crate) fn mtu(&self) -> u32 {
+        self.settings.mtu
     }
 
     /// The path by which `nsenter --net=` enters the router while this process is there; `None` where the kernel

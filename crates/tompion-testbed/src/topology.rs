@@ -76,6 +76,8 @@ pub(crate) struct Topology {
     pub cross: Option<Namespace>,
     /// Where cross traffic goes.
     pub sink: IpAddr,
+    /// All their addresses are of it.
+    pub block: Block,
 }
 
 impl Topology {
@@ -157,37 +159,48 @@ impl Topology {
             router,
             cross,
             sink: sink.v4.into(),
+            block,
         })
     }
 }
 
 /// One device's share of the configuration.
-struct Host {
+pub(crate) struct Host {
     device: Device,
     addresses: Option<(Pair, Prefixes)>,
     neighbours: Vec<(Pair, Device)>,
     gateway: Option<Pair>,
+    keeps_offloads: bool,
 }
 
 impl Host {
-    fn new(device: Device, addresses: Pair, prefixes: Prefixes) -> Self {
+    pub fn new(device: Device, addresses: Pair, prefixes: Prefixes) -> Self {
         Self {
             addresses: Some((addresses, prefixes)),
             ..Self::without_addresses(device)
         }
     }
 
-    fn without_addresses(device: Device) -> Self {
+    pub fn without_addresses(device: Device) -> Self {
         Self {
             device,
             addresses: None,
             neighbours: Vec::new(),
             gateway: None,
+            keeps_offloads: false,
+        }
+    }
+
+    /// Of a device above others, which do the work.
+    pub fn as_it_is(self) -> Self {
+        Self {
+            keeps_offloads: true,
+            ..self
         }
     }
 
     /// Nobody has to ask for this one's hardware, so that no first packet waits for an answer.
-    fn neighbour(mut self, addresses: Pair, device: Device) -> Self {
+    pub fn neighbour(mut self, addresses: Pair, device: Device) -> Self {
         self.neighbours.push((addresses, device));
         self
     }
@@ -198,7 +211,7 @@ impl Host {
     }
 }
 
-fn join(
+pub(crate) fn join(
     (here, device): (&Namespace, Device),
     (there, peer): (&Namespace, Device),
     mtu: u32,
@@ -214,7 +227,7 @@ fn join(
         })
 }
 
-fn configure(namespace: &Namespace, hosts: &[Host]) -> Result<(), TestbedError> {
+pub(crate) fn configure(namespace: &Namespace, hosts: &[Host]) -> Result<(), TestbedError> {
     let configured = namespace.inside(|| -> io::Result<()> {
         let mut netlink = Netlink::new()?;
         netlink.up(if_nametoindex("lo")?)?;
@@ -224,7 +237,7 @@ fn configure(namespace: &Namespace, hosts: &[Host]) -> Result<(), TestbedError> 
             let name = host.device.name;
             let index = if_nametoindex(name)?;
             quiet_ipv6(name, host.addresses.is_some());
-            for offload in Offload::ALL {
+            for offload in Offload::ALL.into_iter().filter(|_| !host.keeps_offloads) {
                 // Relayed as it is, a packet whose checksum was left to the device is damaged; and
                 // what is sent in one piece is not paced as it is on a wire.
                 set_offload(name, offload, false)?;
@@ -257,7 +270,7 @@ fn configure(namespace: &Namespace, hosts: &[Host]) -> Result<(), TestbedError> 
 }
 
 /// Whether this kernel has the protocol of an address.
-fn is_there(address: &IpAddr) -> bool {
+pub(crate) fn is_there(address: &IpAddr) -> bool {
     address.is_ipv4() || has_ipv6()
 }
 

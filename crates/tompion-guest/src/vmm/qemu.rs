@@ -6,6 +6,7 @@ use std::os::fd::RawFd;
 use super::{Files, accelerator, boot_parameters};
 use crate::Guest;
 use crate::machine::Disk;
+use crate::network::Mac;
 
 /// Open files that QEMU finds under these numbers.
 pub struct Inherited {
@@ -63,9 +64,11 @@ pub fn arguments(guest: &Guest, files: &Files, inherited: &Inherited) -> Vec<OsS
         add("-netdev", format!("tap,id=lab,fd={tap}").into());
         // Nobody boots from it.
         let rom = if guest.is_mmio() { "" } else { ",romfile=" };
+        let mac = guest.tap.as_ref().and_then(|tap| tap.guest().mac);
+        let mac = mac.map_or_else(String::new, |mac| format!(",mac={}", Mac(mac)));
         add(
             "-device",
-            format!("virtio-net-{bus},netdev=lab{rom}").into(),
+            format!("virtio-net-{bus},netdev=lab{rom}{mac}").into(),
         );
     }
     if let Some(monitor) = inherited.monitor {

@@ -4,6 +4,7 @@
 mod overlap;
 
 use std::borrow::Cow;
+use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,6 +14,7 @@ use tompion_model::Unavailable;
 use tompion_time::os;
 
 use self::overlap::Overlap;
+use super::bed::Bed;
 use crate::ledger::Beside;
 use crate::neighbour::NeighbourJob;
 use crate::placing;
@@ -24,6 +26,7 @@ use tompion_platforms::platform::{
     Host, Output, Platform, Running, Seat, Seating, Start, TaskError,
 };
 use tompion_platforms::signs::Sign;
+use tompion_platforms::{Joined, Network};
 
 /// How often neighbours are looked at until they work.
 const LOOK: Duration = Duration::from_millis(20);
@@ -43,6 +46,8 @@ pub(super) struct PlacementRun<'a> {
     pub stop: &'a Arc<AtomicBool>,
     /// Of the group of all guests; the instances have those that follow.
     pub number: usize,
+    /// The network that guests are joined to, and how.
+    pub bed: Option<(&'a Bed<'a>, Network)>,
 }
 
 /// What came of a cell.
@@ -52,6 +57,17 @@ pub(super) struct Done {
     pub outputs: Vec<(usize, Output)>,
     /// What each neighbour did meanwhile.
     pub beside: Vec<Beside>,
+    /// The network of the cell, where it had one.
+    pub network: Option<Networked>,
+}
+
+/// What is known of the network of a cell that has been measured.
+#[derive(Debug, PartialEq)]
+pub(super) struct Networked {
+    /// Where the far end was.
+    pub far_end: IpAddr,
+    /// A capture of what the tap beside the host's device saw.
+    pub tapped: Vec<u8>,
 }
 
 /// A guest, or a load of the host, beside the first guest.
@@ -60,6 +76,7 @@ struct Neighbour<'a> {
     role: Cow<'a, Role>,
     platform: &'a dyn Platform,
     seat: Option<Seat>,
+    is_guest: bool,
 }
 
 impl<'a> PlacementRun<'a> {
@@ -104,6 +121,7 @@ impl<'a> PlacementRun<'a> {
                     number: self.number + 2 + n,
                     limit: beside_limit + neighbour.platform.patience(),
                     seat: neighbour.seat.clone(),
+                    joined: self.join(neighbour)?,
                     stop: Arc::default(),
                     program: self.program,
                     workspace: self.workspace,
@@ -120,20 +138,21 @@ impl<'a> PlacementRun<'a> {
                             number,
                             limit,
                             seat,
+                            joined: self.place()?,
                             stop,
                             program: self.program,
                             workspace: self.workspace,
                         };
-                        Running::start(scope, self.platform, start)
+                        Ok::<_, TaskError>(Running::start(scope, self.platform, start))
                     };
                     // Where the first fails, the others are dropped, and end.
                     let others = measuring.iter().map(|(n, other)| {
                         let number = self.number + n;
-                        let running = start(number, other.seat.clone(), Arc::default());
-                        Overlap::new(*n, Some(other.what.as_str()), running)
+                        let running = start(number, other.seat.clone(), Arc::default())?;
+                        Ok(Overlap::new(*n, Some(other.what.as_str()), running))
                     });
-                    let mut all: Vec<_> = others.collect();
-                    let first = start(self.number + 1, seat, Arc::clone(self.stop));
+                    let mut all: Vec<_> = others.collect::<Result<_, TaskError>>()?;
+                    let first = start(self.number + 1, seat, Arc::clone(self.stop))?;
                     if all.is_empty() {
                         return Ok((vec![(1, first.wait()?)], before));
                     }
@@ -157,11 +176,29 @@ impl<'a> PlacementRun<'a> {
                 .map(|(neighbour, running)| (neighbour, running.end()))
                 .collect();
             match beside? {
-                (outputs, Ok(beside)) => Ok(Done { outputs, beside }),
+                (outputs, Ok(beside)) => Ok(Done {
+                    outputs,
+                    beside,
+                    network: None,
+                }),
                 (_, Err(Some(why))) => Err(TaskError::Failed(why)),
                 (_, Err(None)) => Err(self.ended(ends)),
             }
         })
+    }
+
+    /// The place of a further guest in the network.
+    fn place(&self) -> Result<Option<Joined>, TaskError> {
+        let joined = self.bed.map(|(bed, network)| bed.join(network));
+        Ok(joined.transpose()?.flatten())
+    }
+
+    /// That of a neighbour; the host's is where all of this runs.
+    fn join(&self, neighbour: &Neighbour<'_>) -> Result<Option<Joined>, TaskError> {
+        match neighbour.is_guest {
+            true => self.place(),
+            false => Ok(None),
+        }
     }
 
     /// The seat of the measuring guest, and all others with theirs.
@@ -191,13 +228,15 @@ impl<'a> PlacementRun<'a> {
                     role: Cow::Borrowed(&guests.role),
                     platform: self.platform,
                     seat: Some(seat(format!("guest-{n}"), &guests.scheduling)),
+                    is_guest: true,
                 });
             }
         }
         neighbours.extend(placement.host_load.iter().map(|load| Neighbour {
             what: format!("the host ({})", load.level()),
             role: Cow::Owned(Role::Load(load.clone())),
-            platform: &Host,
+            platform: &Host::PLAIN,
+            is_guest: false,
             seat: Some(Seat {
                 cpus: placement.cpus.clone().unwrap_or_default(),
                 one_each: false,

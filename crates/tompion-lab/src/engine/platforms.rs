@@ -108,6 +108,6 @@ pub fn design(plan: &LabPlan, platforms: &Platforms, seed: u64) -> Design {
         order,
         seed,
         blocks: plan.replicates,
-        cells: cells.map(|c| plan.keys(c.load, c.probe).len() as u32).sum(),
+        cells: cells.map(|c| plan.keys(c).len() as u32).sum(),
     }
 }

@@ -8,9 +8,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::Platforms;
-use super::placement_run::{Done, PlacementRun};
+use super::bed::Bed;
+use super::placement_run::{Done, Networked, PlacementRun};
 use crate::{CellJob, LabCell, LabPlan};
 use tompion_model::printable;
+use tompion_platforms::Network;
 use tompion_platforms::leftovers::Workspace;
 use tompion_platforms::platform::{Output, Task, TaskError};
 
@@ -87,10 +89,34 @@ impl Session<'_> {
         })
     }
 
-    /// Has a cell measured, by one guest or several; also tells what its neighbours did.
+    /// Has a cell measured, in a network of its own where its platform is joined to one.
     fn output(
         &self,
         plan: &LabPlan,
+        seed: u64,
+        replicate: u32,
+        cell: LabCell,
+    ) -> Result<Done, TaskError> {
+        let testbed = plan.testbed.as_ref().filter(|_| plan.is_joined(cell));
+        let Some(testbed) = testbed else {
+            return self.measured(plan, None, seed, replicate, cell);
+        };
+        let network = plan.platforms[cell.platform].network();
+        let (done, tapped) = Bed::with(testbed, |bed| {
+            let plan = plan.at(bed.far_end());
+            let done = self.measured(&plan, Some((bed, network)), seed, replicate, cell)?;
+            Ok((done, bed.far_end()))
+        })?;
+        let (done, far_end) = done;
+        let network = Some(Networked { far_end, tapped });
+        Ok(Done { network, ..done })
+    }
+
+    /// Has a cell measured, by one guest or several; also tells what its neighbours did.
+    fn measured(
+        &self,
+        plan: &LabPlan,
+        bed: Option<(&Bed<'_>, Network)>,
         seed: u64,
         replicate: u32,
         cell: LabCell,
@@ -119,6 +145,8 @@ impl Session<'_> {
         };
         let number = 1 + self.instances.fetch_add(instances, Ordering::Relaxed);
         let done = if placement.is_plain() {
+            let joined = bed.map(|(bed, network)| bed.join(network));
+            let joined = joined.transpose()?.flatten();
             let task = Task {
                 program: self.program,
                 arguments: &arguments,
@@ -127,12 +155,14 @@ impl Session<'_> {
                 limit,
                 stop: self.stop,
                 seat: None,
+                joined: joined.as_ref(),
                 telling: None,
             };
             let output = platform.run(&task).map_err(|e| with_limit(e, patience))?;
             Done {
                 outputs: vec![(1, output)],
                 beside: Vec::new(),
+                network: None,
             }
         } else {
             let scene = PlacementRun {
@@ -142,6 +172,7 @@ impl Session<'_> {
                 workspace: self.workspace,
                 stop: self.stop,
                 number,
+                bed,
             };
             let done = scene.run(&arguments, limit);
             done.map_err(|e| with_limit(e, patience))?

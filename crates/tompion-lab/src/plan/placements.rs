@@ -36,6 +36,9 @@ pub struct PlacementPlan {
     pub measure: Scheduling,
     /// The guests beside it.
     pub guests: Vec<GuestPlan>,
+    /// The loads of the plan with which it is measured; all where absent.
+    #[serde(serialize_with = "levels", skip_serializing_if = "Option::is_none")]
+    pub loads: Option<Vec<LoadSpec>>,
     /// Line and column in the plan; absent where the plan names no placement.
     #[serde(skip)]
     pub at: Option<(usize, usize)>,
@@ -117,6 +120,7 @@ impl PlacementPlan {
             together: Scheduling::default(),
             measure: Scheduling::default(),
             guests: Vec::new(),
+            loads: None,
             at: None,
         }
     }
@@ -132,6 +136,21 @@ impl PlacementPlan {
     pub fn needs_groups(&self) -> bool {
         let usual = self.together.is_usual() && self.measure.is_usual();
         !usual || !self.guests.is_empty() || self.host_load.is_some()
+    }
+
+    /// Whether it is measured with this load of the plan.
+    pub fn has(&self, load: &LoadSpec) -> bool {
+        self.loads.as_ref().is_none_or(|loads| loads.contains(load))
+    }
+
+    /// The loads of the guests beside the measuring one, and of the host.
+    pub(super) fn loads_beside(&self) -> impl Iterator<Item = &LoadSpec> {
+        let roles = self.guests.iter().map(|guests| &guests.role);
+        let of_guests = roles.filter_map(|role| match role {
+            Role::Load(load) => Some(load),
+            Role::Idle | Role::Measure => None,
+        });
+        of_guests.chain(&self.host_load)
     }
 
     /// Guests beside the measuring one.
@@ -177,12 +196,20 @@ impl PlacementPlan {
                 .iter()
                 .map(|load| format!("on the host {}", load.level())),
         );
+        if let Some(loads) = &self.loads {
+            let loads: Vec<String> = loads.iter().map(LoadSpec::level).collect();
+            said.push(format!("with {} alone", loads.join(", ")));
+        }
         said
     }
 }
 
 fn role<S: serde::Serializer>(role: &Role, to: S) -> Result<S::Ok, S::Error> {
     to.collect_str(role)
+}
+
+fn levels<S: serde::Serializer>(loads: &Option<Vec<LoadSpec>>, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(loads.iter().flatten().map(LoadSpec::level))
 }
 
 fn level<S: serde::Serializer>(load: &Option<LoadSpec>, to: S) -> Result<S::Ok, S::Error> {

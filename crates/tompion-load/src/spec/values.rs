@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
-use tompion_model::InvalidValue;
+use tompion_model::{InvalidValue, parse_with_suffix};
 
 /// Smallest size of a block or file: one page of the usual size.
 const MIN_SIZE_BYTES: u64 = 4096;
@@ -13,7 +13,7 @@ const MAX_CPU: u32 = 8191;
 pub fn parse_size(text: &str) -> Result<u64, InvalidValue> {
     let wrong =
         || format!("size={text} should be a whole number of bytes from 4K, with K, M or G (64M)");
-    let bytes = with_suffix(text, 1024).ok_or_else(wrong)?;
+    let bytes = parse_with_suffix(text, 1024).ok_or_else(wrong)?;
     // Half the address space: beyond it no address arithmetic is safe.
     match (MIN_SIZE_BYTES..=i64::MAX as u64).contains(&bytes) {
         true => Ok(bytes),
@@ -23,24 +23,13 @@ pub fn parse_size(text: &str) -> Result<u64, InvalidValue> {
 
 /// Bits per second, with an optional decimal suffix as networks use it.
 pub fn parse_bits(text: &str) -> Result<u64, InvalidValue> {
-    match with_suffix(text, 1000) {
+    match parse_with_suffix(text, 1000) {
         Some(bits @ 100_000..=1_000_000_000_000) => Ok(bits),
         _ => Err(format!(
             "rate={text} should be bits per second from 100K to 1000G, with K, M or G (10M)"
         )
         .into()),
     }
-}
-
-fn with_suffix(text: &str, base: u64) -> Option<u64> {
-    let power = match text.as_bytes().last() {
-        Some(b'K' | b'k') => 1,
-        Some(b'M' | b'm') => 2,
-        Some(b'G' | b'g') => 3,
-        _ => 0,
-    };
-    let digits = &text[..text.len() - usize::from(power > 0)];
-    digits.parse::<u64>().ok()?.checked_mul(base.pow(power))
 }
 
 /// The largest unit that divides the number.

@@ -21,6 +21,10 @@ const WHY: &str = "no machine is named for it in the plan: make it kind = \"ssh\
 struct Elsewhere;
 
 impl Setup for Elsewhere {
+    fn can_be_here(&self) -> bool {
+        false
+    }
+
     fn platform(&self, _: &str) -> Box<dyn Platform> {
         Box::new(Self)
     }

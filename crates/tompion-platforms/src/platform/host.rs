@@ -4,26 +4,56 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
+use serde_json::json;
+
 use super::{
     Output, Platform, PlatformKind, Presence, Seating, Setup, Task, TaskError, process,
     require_here,
 };
 use crate::leftovers::Workspace;
+use crate::network::Network;
 
 pub(super) static ENTRY: PlatformKind = PlatformKind {
     name: "host",
     about: "this machine as it is",
-    read: |_| Some((Some("host".to_owned()), Arc::new(Host))),
+    read: |table| {
+        let network = Network::read(table, &[Network::Host]);
+        Some((Some("host".to_owned()), Arc::new(Host { network })))
+    },
     usual: &[""],
 };
 
-#[derive(Debug)]
 /// This machine as it is.
-pub struct Host;
+#[derive(Clone, Debug, Default)]
+pub struct Host {
+    network: Network,
+}
+
+impl Host {
+    /// Joined to nothing.
+    pub const PLAIN: Self = Self {
+        network: Network::None,
+    };
+}
 
 impl Setup for Host {
+    fn as_json(&self) -> serde_json::Value {
+        match self.network {
+            Network::None => serde_json::Value::Null,
+            network => json!({ "network": network }),
+        }
+    }
+
+    fn settings(&self) -> Vec<String> {
+        self.network.in_words().into_iter().collect()
+    }
+
+    fn network(&self) -> Network {
+        self.network
+    }
+
     fn platform(&self, _: &str) -> Box<dyn Platform> {
-        Box::new(Self)
+        Box::new(self.clone())
     }
 }
 

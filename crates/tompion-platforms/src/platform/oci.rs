@@ -15,10 +15,11 @@ use std::time::Duration;
 use tompion_model::Unavailable;
 
 use oci_spec::runtime::{
-    Capability, LinuxBuilder, LinuxCapabilitiesBuilder, LinuxCpuBuilder, LinuxResourcesBuilder,
-    Mount, MountBuilder, PosixRlimitBuilder, PosixRlimitType, ProcessBuilder, RootBuilder, Spec,
+    Capability, LinuxBuilder, LinuxCapabilitiesBuilder, LinuxCpuBuilder, LinuxNamespace,
+    LinuxNamespaceBuilder, LinuxNamespaceType, LinuxResourcesBuilder, Mount, MountBuilder, PosixRlimitBuilder, PosixRlimitType, ProcessBuilder, RootBuilder, Spec,
     get_default_mounts, get_default_namespaces,
 };
+use oci_spec::OciSpecError;
 use rustix::process::{Resource, getrlimit};
 use serde::Serialize;
 use serde_json::json;
@@ -30,6 +31,7 @@ use super::{
 use crate::groups;
 use crate::keys::{CPUS_WANTED, Table, cpus};
 use crate::leftovers::{self, Made};
+use crate::network::{Joined, Network};
 use crate::platform_plan::is_name;
 
 /// Where the program lies in a container.
@@ -93,6 +95,9 @@ struct OciSettings {
     realtime_runtime_us: Option<u64>,
     /// That period, in microseconds.
     realtime_period_us: Option<u64>,
+    /// How it is joined to a testbed.
+    #[serde(skip_serializing_if = "Network::is_none")]
+    network: Network,
 }
 
 fn read(table: &Table<'_, '_>) -> Option<Named> {
@@ -108,7 +113,14 @@ fn read(table: &Table<'_, '_>) -> Option<Named> {
         }),
         realtime_runtime_us: us("realtime_runtime"),
         realtime_period_us: us("realtime_period"),
+        network: Network::read(table, &[Network::Host, Network::Bridge, Network::Macvlan]),
     };
+    if settings.is_gvisor() && !settings.network.is_none() {
+        table.wrong(
+            table.at_key("network"),
+            "network: gVisor has a network stack of its own, which is joined to none here; use runc or crun",
+        );
+    }
     if settings
         .period_us
         .is_some_and(|us| !(1_000..=1_000_000).contains(&us))
@@ -138,6 +150,12 @@ fn read(table: &Table<'_, '_>) -> Option<Named> {
     Some((Some(name.to_owned()), Arc::new(settings)))
 }
 
+impl OciSettings {
+    fn is_gvisor(&self) -> bool {
+        self.runtime.ends_with("runsc")
+    }
+}
+
 impl Setup for OciSettings {
     fn as_json(&self) -> serde_json::Value {
         json!(self)
@@ -154,6 +172,7 @@ impl Setup for OciSettings {
                 .map(|cpus| format!("cpuset {}", tompion_host::cpu_list(cpus))),
             us("real-time runtime", self.realtime_runtime_us),
             us("real-time period", self.realtime_period_us),
+            self.network.in_words(),
         ]
         .into_iter()
         .flatten()
@@ -161,10 +180,14 @@ impl Setup for OciSettings {
     }
 
     fn start(&self) -> Duration {
-        Duration::from_millis(match self.runtime.ends_with("runsc") {
+        Duration::from_millis(match self.is_gvisor() {
             true => 1_500,
             false => 300,
         })
+    }
+
+    fn network(&self) -> Network {
+        self.network
     }
 
     fn platform(&self, _: &str) -> Box<dyn Platform> {
@@ -233,7 +256,7 @@ impl Oci {
         task: &Task<'_>,
         program: &Path,
         id: &str,
-    ) -> Result<Spec, oci_spec::OciSpecError> {
+    ) -> Result<Spec, OciSpecError> {
         let mut mounts: Vec<Mount> = get_default_mounts();
         // Writable, the groups would be the machine's.
         mounts.retain(|m| m.destination() != Path::new("/sys/fs/cgroup"));
@@ -283,7 +306,7 @@ impl Oci {
             .no_new_privileges(true)
             .build()?;
         let linux = LinuxBuilder::default()
-            .namespaces(get_default_namespaces())
+            .namespaces(namespaces(task.joined)?)
             .cgroups_path(match task.seat.and_then(Seat::path) {
                 Some((path, _)) => path,
                 None => format!("/{id}").into(),
@@ -308,7 +331,7 @@ impl Oci {
     fn resources(
         &self,
         seat: Option<&Seat>,
-    ) -> Result<oci_spec::runtime::LinuxResources, oci_spec::OciSpecError> {
+    ) -> Result<oci_spec::runtime::LinuxResources, OciSpecError> {
         let mut resources = LinuxResourcesBuilder::default().cpu(self.cpu(seat)?);
         let weight = seat.and_then(|seat| seat.scheduling.weight);
         let is_second = seat.and_then(Seat::path).is_some_and(|(_, second)| second);
@@ -324,7 +347,7 @@ impl Oci {
     fn cpu(
         &self,
         seat: Option<&Seat>,
-    ) -> Result<oci_spec::runtime::LinuxCpu, oci_spec::OciSpecError> {
+    ) -> Result<oci_spec::runtime::LinuxCpu, OciSpecError> {
         let mut s = self.settings.clone();
         if let Some(seat) = seat {
             if !seat.cpus.is_empty() {
@@ -452,6 +475,23 @@ impl Platform for Oci {
         removed.map_err(|e| TaskError::Failed(format!("{}: {e}", bundle.display())))?;
         Ok(output)
     }
+}
+
+/// Those of a container. Its network is empty, unless it is joined to one.
+fn namespaces(joined: Option<&Joined>) -> Result<Vec<LinuxNamespace>, OciSpecError> {
+    let mut all = get_default_namespaces();
+    let network = match joined {
+        // A tap is a virtual machine's.
+        None | Some(Joined::Tap(_)) => return Ok(all),
+        Some(Joined::Host) => None,
+        Some(Joined::Namespace(path)) => {
+            let kind = LinuxNamespaceType::Network;
+            Some(LinuxNamespaceBuilder::default().typ(kind).path(path).build()?)
+        }
+    };
+    all.retain(|namespace| namespace.typ() != LinuxNamespaceType::Network);
+    all.extend(network);
+    Ok(all)
 }
 
 /// What a line of a runtime's log says, without its time, which is no part of a reason.

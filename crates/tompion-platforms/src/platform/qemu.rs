@@ -17,6 +17,7 @@ use super::{
     require_static, version,
 };
 use crate::leftovers::Workspace;
+use crate::network::{Joined, Network};
 pub use settings::QemuSettings;
 pub(super) use settings::{KERNELS, clocksource};
 
@@ -63,6 +64,10 @@ impl Setup for QemuSettings {
         Duration::from_secs(8)
     }
 
+    fn network(&self) -> Network {
+        self.network
+    }
+
     fn size(&self) -> Option<(u32, u32)> {
         Some((self.cpus, self.memory_mib))
     }
@@ -103,7 +108,7 @@ impl Qemu {
     }
 
     fn has_tap(&self) -> bool {
-        self.settings.network == "tap"
+        self.settings.network == Network::Tap
     }
 
     fn absent(&self, program: &Path) -> Result<Vec<String>, Unavailable> {
@@ -174,8 +179,11 @@ impl Platform for Qemu {
             guest = guest.scratch(task.workspace.scratch(), mib);
         }
         if self.has_tap() {
-            let tap = Tap::new().map_err(|e| guest::failed(&e))?;
-            guest = guest.tap(Arc::new(tap));
+            let tap = match task.joined {
+                Some(Joined::Tap(tap)) => Arc::clone(tap),
+                _ => Arc::new(Tap::new().map_err(|e| guest::failed(&e))?),
+            };
+            guest = guest.tap(tap);
         }
         let Some(seat) = task.seat else {
             return guest::run(guest, task);

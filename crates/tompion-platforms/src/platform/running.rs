@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use super::{Output, Platform, Seat, Task, TaskError};
 use crate::leftovers::Workspace;
+use crate::network::Joined;
 use crate::signs::{Sign, sign};
 
 /// Pieces of what an instance says, of at most 4 KiB, that wait to be heard; more are lost.
@@ -31,6 +32,8 @@ pub struct Start<'a> {
     pub limit: Duration,
     /// Its CPUs and control group; those of the lab itself where absent.
     pub seat: Option<Seat>,
+    /// Its place in the network of a testbed.
+    pub joined: Option<Joined>,
     /// Ends it early.
     pub stop: Arc<AtomicBool>,
 }
@@ -67,6 +70,7 @@ impl<'scope> Running<'scope> {
                 limit: start.limit,
                 stop: &start.stop,
                 seat: start.seat.as_ref(),
+                joined: start.joined.as_ref(),
                 telling: Some(&telling),
             })
         });

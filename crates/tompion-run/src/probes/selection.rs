@@ -161,6 +161,30 @@ impl Selection {
         }
     }
 
+    /// Whether one of its values is this text.
+    pub fn has_value(&self, text: &str) -> bool {
+        self.values.0.values().flatten().any(|value| value == text)
+    }
+
+    /// The same with another text in place of each value that is `from`.
+    ///
+    /// # Errors
+    /// A parameter that does not take it.
+    pub fn replacing(&self, from: &str, to: &str) -> Result<Self, InvalidValue> {
+        let mut replaced = self.clone();
+        for (name, texts) in &mut replaced.values.0 {
+            if !texts.iter().any(|text| text == from) {
+                continue;
+            }
+            let given = texts.iter().map(|text| if text == from { to } else { text.as_str() });
+            let given: Vec<String> = given.map(str::to_owned).collect();
+            if let Some(parameter) = self.probe.parameter(name) {
+                *texts = read(parameter, &given)?;
+            }
+        }
+        Ok(replaced)
+    }
+
     /// No more cells than this has it for one load and one policy: as many as its values can be
     /// combined in ways.
     pub fn most_cells(&self) -> usize {

@@ -1,5 +1,6 @@
 //! Testbeds on this machine, as root; elsewhere each test says NOT RUN.
 
+mod attached;
 mod commands;
 mod common;
 mod kernel;

@@ -126,6 +126,7 @@ fn run_placed(
         workspace: &workspace,
         stop: &Arc::new(AtomicBool::new(stop)),
         number: 1,
+        bed: None,
     };
     let groups = Groups {
         guests: None,

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use tompion_model::nearest;
+use tompion_load::LoadSpec;
+use tompion_model::{InvalidValue, nearest};
 
 use crate::plan::short_loads::load;
 
@@ -16,7 +17,7 @@ const MOST: u64 = 100;
 
 impl PlacementPlan {
     /// Reads `[[placements]]`.
-    pub(in crate::plan) fn read(table: Table<'_, '_>) -> Option<Self> {
+    pub(in crate::plan) fn read(table: Table<'_, '_>, known: &[LoadSpec]) -> Option<Self> {
         let name = table.text("name");
         let names: Vec<&str> = SCENARIOS.iter().map(|s| s.name).collect();
         let scenario = table.read("scenario", |value| {
@@ -63,6 +64,17 @@ impl PlacementPlan {
         if guests_have.into_iter().any(too_much) {
             table.wrong(table.at_key("guests"), MORE_THAN_ALL);
         }
+        let loads = table.list("loads", |text| {
+            let own = load(Some(text))?;
+            let levels: Vec<String> = known.iter().map(LoadSpec::level).collect();
+            match known.contains(&own) {
+                true => Ok(own),
+                false => Err(InvalidValue::from(format!(
+                    "the plan has no load `{text}`; it has {}",
+                    levels.join(", ")
+                ))),
+            }
+        });
         let at = table.at();
         let usual = scenario.map(Scenario::placement);
         let name = name.or_else(|| scenario.map(|s| s.name.to_owned()));
@@ -91,6 +103,7 @@ impl PlacementPlan {
             together: together.unwrap_or_default(),
             measure: measure.unwrap_or_default(),
             guests: guests.unwrap_or(usual.guests),
+            loads,
             at: Some(place),
         })
     }

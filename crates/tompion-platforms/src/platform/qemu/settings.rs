@@ -7,6 +7,7 @@ use serde::Serialize;
 use tompion_guest::{Accel, Disk};
 
 use crate::keys::Table;
+use crate::network::Network;
 
 /// Kernels of the guests, the usual one first.
 pub(in crate::platform) const KERNELS: [&str; 3] = ["cloud", "standard", "rt"];
@@ -80,8 +81,8 @@ pub struct QemuSettings {
     pub disk: String,
     /// Size of a scratch disk, on which loads then write; memory where absent.
     pub scratch_mib: Option<u32>,
-    /// `none`, or `tap`.
-    pub network: String,
+    /// None, or by a tap: of a testbed's host, or to a namespace of its own where the plan has no testbed.
+    pub network: Network,
 }
 
 impl QemuSettings {
@@ -148,7 +149,7 @@ impl QemuSettings {
             icount: table.number("icount", 0..11).map(|n| n as u8),
             disk: table.choice("disk", &["virtio", "ide", "ahci"]).to_owned(),
             scratch_mib: table.number("scratch_mib", 16..1_048_577).map(small),
-            network: table.choice("network", &["none", "tap"]).to_owned(),
+            network: Network::read(table, &[Network::Tap]),
             accel,
         };
         settings.check(table);
@@ -222,9 +223,7 @@ impl QemuSettings {
                 .map(|n| format!("virtual time of 2^{n} ns an instruction")),
         );
         words.extend(self.scratch_mib.map(|n| format!("scratch disk of {n} MiB")));
-        if self.network != "none" {
-            words.push(format!("network by {}", self.network));
-        }
+        words.extend(self.network.in_words());
         words
     }
 }

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use tompion_model::{
-    Findings, Measurement, RoundTrips, Storage, Trial, TrialData, TrialDraft, factor,
+    Factors, Findings, Measurement, RoundTrips, Storage, Trial, TrialData, TrialDraft, factor,
 };
 use tompion_packets::{CaptureError, JoinedCapture, join_capture};
 use tompion_path::Way;
@@ -15,6 +15,7 @@ use tompion_path::stamps::{
 };
 use tompion_store::{Directory, Run, RunWriter};
 
+use super::seen::Seen;
 use super::trials::{missing, round_trips, samples, technique};
 
 /// A tap by its name, and its capture.
@@ -142,6 +143,13 @@ pub fn join<R: Read>(
     };
     let directory = RunWriter::copy_changed(run, directory, change, further)?;
     Ok((joined, directory))
+}
+
+/// The keys of the trials that a tap adds to those of a run.
+pub fn keys_of_tap(keys: &[Factors], tap: &str) -> Vec<Factors> {
+    let program = Seen::From(Vantage::User).to_string();
+    let own = keys.iter().filter(|key| key.get(factor::VANTAGE) == Some(&program));
+    own.map(|key| key.clone().with(factor::VANTAGE, tap)).collect()
 }
 
 /// The probes of all trials, in one table.

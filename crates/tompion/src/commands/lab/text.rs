@@ -35,6 +35,9 @@ pub fn plan(plan: &LabPlan, all: &Platforms, prospect: &Estimate) -> String {
             let _ = writeln!(text, "  {}: {settings}", placement.name);
         }
     }
+    if let Some(testbed) = &plan.testbed {
+        let _ = writeln!(text, "\nTestbed\n  {}", testbed.in_words().join(", "));
+    }
     let _ = writeln!(
         text,
         "\nCells, each once in each of {} replicates",
@@ -52,7 +55,7 @@ pub fn plan(plan: &LabPlan, all: &Platforms, prospect: &Estimate) -> String {
             |r: &&Refusal| (r.platform, r.placement) == (cell.platform, cell.placement);
         if all.can(cell) {
             let time = plan.probes[cell.probe].time().as_secs_f64();
-            let trials = plan.keys(cell.load, cell.probe).len();
+            let trials = plan.keys(cell).len();
             let s = if trials == 1 { "" } else { "s" };
             let _ = writeln!(text, "  {what}: {trials} trial{s} in {time} s");
         } else if all.refused().iter().find(is_refused).is_some() {
