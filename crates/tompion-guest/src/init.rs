@@ -84,8 +84,7 @@ fn run(setup: Setup) -> Result<(), Problem> {
 fn prepare(setup: Setup, scratch: Option<&Path>) -> Result<(), Problem> {
     sys::interface_up("lo", None).map_err(|error| format!("interface lo: {error}"))?;
     if let Some(own) = setup.network {
-        sys::interface_up("eth0", Some(own))
-            .map_err(|error| format!("interface eth0: {error}"))?;
+        sys::interface_up("eth0", Some(own)).map_err(|error| format!("interface eth0: {error}"))?;
     }
     if let Some(disk) = scratch {
         let kind = Some("ext4");

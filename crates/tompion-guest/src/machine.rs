@@ -185,7 +185,10 @@ impl Guest {
     /// What init is told.
     pub(super) fn setup(&self) -> Setup {
         Setup {
-            network: self.tap.as_ref().map(|tap| (tap.guest().address, tap.guest().mask)),
+            network: self
+                .tap
+                .as_ref()
+                .map(|tap| (tap.guest().address, tap.guest().mask)),
             scratch: self.scratch.is_some(),
             reset: self.vmm == Vmm::Firecracker,
         }

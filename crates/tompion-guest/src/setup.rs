@@ -58,10 +58,7 @@ impl fmt::Display for Setup {
             Some((address, mask)) => writeln!(f, "network {address}/{mask}")?,
             None => {}
         }
-        let all = [
-            (self.scratch, "scratch"),
-            (self.reset, "reset"),
-        ];
+        let all = [(self.scratch, "scratch"), (self.reset, "reset")];
         for (_, line) in all.iter().filter(|(given, _)| *given) {
             writeln!(f, "{line}")?;
         }

@@ -341,7 +341,9 @@ impl Lab {
             network,
         } = done;
         let wanted = self.plan.keys(cell).len() * outputs.len();
-        let told = network.as_ref().map(|network| self.plan.at(network.far_end));
+        let told = network
+            .as_ref()
+            .map(|network| self.plan.at(network.far_end));
         let told = told.as_ref().unwrap_or(&self.plan);
         let keys = told.own_keys(cell.load, cell.probe);
         let load = self.plan.loads[cell.load].level();

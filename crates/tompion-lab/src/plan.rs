@@ -263,7 +263,9 @@ fn parse(text: &str, source: &Source<'_>) -> Option<LabPlan> {
     let loads = loads.unwrap_or_else(|| vec![AT_REST.parse().expect("a load's name")]);
     let platforms = read_platforms(&top);
     let placements = read_placements(&top, &loads);
-    let testbed = top.table("testbed", "testbed").map(|table| (table.at(), TestbedPlan::read(table)));
+    let testbed = top
+        .table("testbed", "testbed")
+        .map(|table| (table.at(), TestbedPlan::read(table)));
     let (testbed_at, testbed) = testbed.unzip();
     let places: Vec<_> = top.tables("probes", "probe");
     let at: Vec<_> = places

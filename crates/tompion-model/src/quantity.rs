@@ -134,7 +134,15 @@ mod tests {
         assert_eq!(parse_bits_per_second("300M"), Ok(300_000_000));
         assert_eq!(parse_bits_per_second("10g"), Ok(10_000_000_000));
         assert_eq!(parse_with_suffix("64K", 1024), Some(65_536));
-        let wrong = ["", "M", "0", "-1M", "1.5G", "99999999999999999999", "18446744073709551615G"];
+        let wrong = [
+            "",
+            "M",
+            "0",
+            "-1M",
+            "1.5G",
+            "99999999999999999999",
+            "18446744073709551615G",
+        ];
         for wrong in wrong {
             assert!(parse_bits_per_second(wrong).is_err(), "{wrong}");
         }

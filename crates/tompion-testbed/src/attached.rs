@@ -106,9 +106,10 @@ impl Testbed {
                     let parent = if_nametoindex(SENDER.name)?;
                     Netlink::new()?.add_macvlan(parent, own, place.namespace.as_fd(), mtu)
                 });
-                made.and_then(|made| made).map_err(missing("macvlan devices"))?;
+                made.and_then(|made| made)
+                    .map_err(missing("macvlan devices"))?;
                 // What a device is spared the one above it is spared, too.
-                host.as_it_is()
+                host.untouched()
             }
         };
         configure(&place.namespace, &[host])?;
@@ -136,7 +137,8 @@ impl Testbed {
             Netlink::new()?.set_controller(device, bridge)
         });
         let what = "join a device to the bridge";
-        done.and_then(|done| done).map_err(TestbedError::system(what))
+        done.and_then(|done| done)
+            .map_err(TestbedError::system(what))
     }
 
     /// The next number, and whom it belongs to; the far end is told.
@@ -147,7 +149,9 @@ impl Testbed {
         let number = self.attached().next.fetch_add(1, Ordering::Relaxed);
         if usize::from(number) >= PORTS.len() {
             // Not to begin anew after as many again.
-            self.attached().next.store(PORTS.len() as u8, Ordering::Relaxed);
+            self.attached()
+                .next
+                .store(PORTS.len() as u8, Ordering::Relaxed);
             return Err(TestbedError::Full(PORTS.len() - usize::from(FIRST)));
         }
         let identity = Identity {
@@ -164,7 +168,8 @@ impl Testbed {
             Ok(())
         });
         let what = "tell the far end of a machine";
-        told.and_then(|told| told).map_err(TestbedError::system(what))?;
+        told.and_then(|told| told)
+            .map_err(TestbedError::system(what))?;
         Ok((number, identity))
     }
 
@@ -190,8 +195,9 @@ impl Testbed {
         });
         made.and_then(|made| made).map_err(missing("bridges"))?;
         let far_end = self.far_end().addresses;
-        let host = Host::new(BRIDGE, sender.addresses, Prefixes::ONE_LINK).neighbour(far_end, FAR_END);
-        configure(&sender.namespace, &[host.as_it_is()])?;
+        let host =
+            Host::new(BRIDGE, sender.addresses, Prefixes::ONE_LINK).neighbour(far_end, FAR_END);
+        configure(&sender.namespace, &[host.untouched()])?;
         *is_there_already = true;
         Ok(())
     }

@@ -192,7 +192,7 @@ impl Host {
     }
 
     /// Of a device above others, which do the work.
-    pub fn as_it_is(self) -> Self {
+    pub fn untouched(self) -> Self {
         Self {
             keeps_offloads: true,
             ..self

@@ -53,6 +53,6 @@ fn run(bytes: &[u8]) {
     }
     for cell in cells.iter().take(64) {
         one_line(&plan.name_of(*cell));
-        plan.keys(cell.load, cell.probe);
+        plan.keys(*cell);
     }
 }

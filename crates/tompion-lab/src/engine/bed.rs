@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use tompion_load::{PeerSettings, serve_peer};
 use tompion_net::Stop;
-use tompion_packets::reflector::{listen, serve};
 use tompion_packets::Tapping;
+use tompion_packets::reflector::{listen, serve};
 use tompion_platforms::platform::TaskError;
 use tompion_platforms::{Interface, Joined, Network, Tap};
 use tompion_stamp::{ClockAccount, Limits, Rate, ReflectorConfig};
@@ -82,7 +82,9 @@ impl Bed<'_> {
                 serve(&sockets, config(), ClockAccount::default, &[], &stop)
             };
             let begin = |what: &str| Builder::new().name(what.to_owned());
-            begin("reflector").spawn_scoped(scope, reflect).map_err(failed)?;
+            begin("reflector")
+                .spawn_scoped(scope, reflect)
+                .map_err(failed)?;
             let (tell, told) = sync_channel(1);
             let (over, peer_at) = (&over, at(PEER_PORT));
             let peer = move || {
@@ -93,9 +95,8 @@ impl Bed<'_> {
                     files: None,
                 };
                 let entered = far_end.enter();
-                let ended = entered.and_then(|()| {
-                    serve_peer(&settings, over, || drop(tell.try_send(Ok(()))))
-                });
+                let ended = entered
+                    .and_then(|()| serve_peer(&settings, over, || drop(tell.try_send(Ok(())))));
                 // Nobody listens once it was ready.
                 ended.map_err(|why| drop(tell.try_send(Err(why))))
             };
@@ -114,7 +115,8 @@ impl Bed<'_> {
             let done = testbed.sender().inside(|| work(&bed)).map_err(failed)?;
             drop(ends);
             let captured = capturing.join();
-            let captured = captured.map_err(|_| TaskError::Failed("the tap of a cell failed".to_owned()))?;
+            let captured =
+                captured.map_err(|_| TaskError::Failed("the tap of a cell failed".to_owned()))?;
             Ok((done?, captured.map_err(failed)?))
         })
     }

@@ -97,7 +97,9 @@ impl TestbedPlan {
         words.extend(self.rate_bps.map(|bps| format!("a path of {}", rate(bps))));
         if let Some(bucket) = self.bucket() {
             let (own, queue) = (rate(bucket.rate_bps), bucket.limit_bytes);
-            words.push(format!("a device of the host's of {own}, before which {queue} bytes may wait"));
+            words.push(format!(
+                "a device of the host's of {own}, before which {queue} bytes may wait"
+            ));
         }
         words
     }
@@ -107,7 +109,9 @@ fn queue(text: &str) -> Result<u64, InvalidValue> {
     let bytes = parse_with_suffix(text, 1024);
     let room = 3_028..=u64::from(u32::MAX);
     let wrong = || format!("`{text}` is no queue; write bytes from 3028 on, such as 64K or 1M");
-    bytes.filter(|bytes| room.contains(bytes)).ok_or_else(|| wrong().into())
+    bytes
+        .filter(|bytes| room.contains(bytes))
+        .ok_or_else(|| wrong().into())
 }
 
 /// Where a plan says what could go to the far end.
@@ -119,7 +123,12 @@ pub(super) struct Places {
 }
 
 /// What does not go together.
-pub(super) fn check(source: &Source<'_>, plan: &LabPlan, probes: &[Option<ProbePlan>], at: &Places) {
+pub(super) fn check(
+    source: &Source<'_>,
+    plan: &LabPlan,
+    probes: &[Option<ProbePlan>],
+    at: &Places,
+) {
     let going: Vec<_> = going(plan, probes, at);
     for (place, load) in &going {
         let wrong = load.as_deref().and_then(wrong_port);
@@ -140,7 +149,8 @@ pub(super) fn check(source: &Source<'_>, plan: &LabPlan, probes: &[Option<ProbeP
         // A virtual machine's tap leads somewhere without one, too.
         let lost = platforms().filter(|p| joined(p) && p.network() != Network::Tap);
         for platform in lost {
-            let text = "network: what a platform is joined to is a [testbed], and the plan has none";
+            let text =
+                "network: what a platform is joined to is a [testbed], and the plan has none";
             source.wrong(platform.network_at.clone(), text);
         }
         return;
@@ -172,15 +182,23 @@ fn going(
     let loads = loads.map(|(place, load)| (place, Some(load.to_string())));
     let probes = probes.iter().zip(&at.probes);
     let probes = probes.filter(|(probe, _)| {
-        probe.as_ref().is_some_and(|probe| probe.selection.has_value(FAR_END))
+        probe
+            .as_ref()
+            .is_some_and(|probe| probe.selection.has_value(FAR_END))
     });
-    loads.chain(probes.map(|(_, place)| (place.clone(), None))).collect()
+    loads
+        .chain(probes.map(|(_, place)| (place.clone(), None)))
+        .collect()
 }
 
 /// The port of a load's peer, where it is another than the far end's.
 fn wrong_port(load: &str) -> Option<String> {
     let (_, rest) = load.split_once(&format!("peer={FAR_END}"))?;
-    let port: String = rest.trim_start_matches(':').chars().take_while(char::is_ascii_digit).collect();
+    let port: String = rest
+        .trim_start_matches(':')
+        .chars()
+        .take_while(char::is_ascii_digit)
+        .collect();
     (port != PEER_PORT.to_string()).then_some(port)
 }
 

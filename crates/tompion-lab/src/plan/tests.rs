@@ -64,7 +64,11 @@ fn a_plan_is_read() {
     );
     assert_eq!(plan.name_of(plan.cells()[5]), "runc-20/idle/stalls");
     assert_eq!(plan.probes[1].time(), Duration::from_secs(2));
-    let keys: Vec<String> = plan.own_keys(1, 0).iter().map(ToString::to_string).collect();
+    let keys: Vec<String> = plan
+        .own_keys(1, 0)
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     assert_eq!(keys, ["wake-up/usleep/100us/timer-slack=default/cpu"]);
 }
 

@@ -14,12 +14,13 @@ use std::sync::Arc;
 use std::time::Duration;
 use tompion_model::Unavailable;
 
+use oci_spec::OciSpecError;
 use oci_spec::runtime::{
     Capability, LinuxBuilder, LinuxCapabilitiesBuilder, LinuxCpuBuilder, LinuxNamespace,
-    LinuxNamespaceBuilder, LinuxNamespaceType, LinuxResourcesBuilder, Mount, MountBuilder, PosixRlimitBuilder, PosixRlimitType, ProcessBuilder, RootBuilder, Spec,
-    get_default_mounts, get_default_namespaces,
+    LinuxNamespaceBuilder, LinuxNamespaceType, LinuxResourcesBuilder, Mount, MountBuilder,
+    PosixRlimitBuilder, PosixRlimitType, ProcessBuilder, RootBuilder, Spec, get_default_mounts,
+    get_default_namespaces,
 };
-use oci_spec::OciSpecError;
 use rustix::process::{Resource, getrlimit};
 use serde::Serialize;
 use serde_json::json;
@@ -251,12 +252,7 @@ impl Oci {
     }
 
     /// What the container is.
-    fn spec(
-        &self,
-        task: &Task<'_>,
-        program: &Path,
-        id: &str,
-    ) -> Result<Spec, OciSpecError> {
+    fn spec(&self, task: &Task<'_>, program: &Path, id: &str) -> Result<Spec, OciSpecError> {
         let mut mounts: Vec<Mount> = get_default_mounts();
         // Writable, the groups would be the machine's.
         mounts.retain(|m| m.destination() != Path::new("/sys/fs/cgroup"));
@@ -344,10 +340,7 @@ impl Oci {
     }
 
     /// What the seat of a placement leaves open is as the platform has it.
-    fn cpu(
-        &self,
-        seat: Option<&Seat>,
-    ) -> Result<oci_spec::runtime::LinuxCpu, OciSpecError> {
+    fn cpu(&self, seat: Option<&Seat>) -> Result<oci_spec::runtime::LinuxCpu, OciSpecError> {
         let mut s = self.settings.clone();
         if let Some(seat) = seat {
             if !seat.cpus.is_empty() {
@@ -486,7 +479,12 @@ fn namespaces(joined: Option<&Joined>) -> Result<Vec<LinuxNamespace>, OciSpecErr
         Some(Joined::Host) => None,
         Some(Joined::Namespace(path)) => {
             let kind = LinuxNamespaceType::Network;
-            Some(LinuxNamespaceBuilder::default().typ(kind).path(path).build()?)
+            Some(
+                LinuxNamespaceBuilder::default()
+                    .typ(kind)
+                    .path(path)
+                    .build()?,
+            )
         }
     };
     all.retain(|namespace| namespace.typ() != LinuxNamespaceType::Network);

@@ -176,7 +176,9 @@ impl Selection {
             if !texts.iter().any(|text| text == from) {
                 continue;
             }
-            let given = texts.iter().map(|text| if text == from { to } else { text.as_str() });
+            let given = texts
+                .iter()
+                .map(|text| if text == from { to } else { text.as_str() });
             let given: Vec<String> = given.map(str::to_owned).collect();
             if let Some(parameter) = self.probe.parameter(name) {
                 *texts = read(parameter, &given)?;

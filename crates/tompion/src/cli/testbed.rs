@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use tompion_model::InvalidValue;
+use tompion_model::{InvalidValue, parse_bits_per_second};
 
 use super::values::{duration, seed};
 

@@ -58,13 +58,21 @@ fn a_seat_goes_before_the_settings_of_the_platform() {
 fn a_containers_network_is_empty_or_the_one_that_it_is_joined_to() {
     let network = |joined: Option<&Joined>| {
         let all = namespaces(joined).unwrap();
-        let other = all.iter().filter(|n| n.typ() != LinuxNamespaceType::Network).count();
+        let other = all
+            .iter()
+            .filter(|n| n.typ() != LinuxNamespaceType::Network)
+            .count();
         assert_eq!(other, get_default_namespaces().len() - 1);
-        let own = all.into_iter().find(|n| n.typ() == LinuxNamespaceType::Network);
+        let own = all
+            .into_iter()
+            .find(|n| n.typ() == LinuxNamespaceType::Network);
         own.map(|own| own.path().clone())
     };
     assert_eq!(network(None), Some(None));
     assert_eq!(network(Some(&Joined::Host)), None);
     let at = PathBuf::from("/proc/7/fd/9");
-    assert_eq!(network(Some(&Joined::Namespace(at.clone()))), Some(Some(at)));
+    assert_eq!(
+        network(Some(&Joined::Namespace(at.clone()))),
+        Some(Some(at))
+    );
 }

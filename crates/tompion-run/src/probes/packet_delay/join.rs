@@ -148,8 +148,11 @@ pub fn join<R: Read>(
 /// The keys of the trials that a tap adds to those of a run.
 pub fn keys_of_tap(keys: &[Factors], tap: &str) -> Vec<Factors> {
     let program = Seen::From(Vantage::User).to_string();
-    let own = keys.iter().filter(|key| key.get(factor::VANTAGE) == Some(&program));
-    own.map(|key| key.clone().with(factor::VANTAGE, tap)).collect()
+    let own = keys
+        .iter()
+        .filter(|key| key.get(factor::VANTAGE) == Some(&program));
+    own.map(|key| key.clone().with(factor::VANTAGE, tap))
+        .collect()
 }
 
 /// The probes of all trials, in one table.
