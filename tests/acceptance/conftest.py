@@ -278,6 +278,8 @@ CONCURRENT = {
     "test_statistics": "all",
     "test_published": "all",
     "test_claims": "all",
+    # What is wrong with a plan, and a virtual machine whose packets pass, however late.
+    "test_lab_network": ["refused_in_a_line", "says_what", "virtual_machine"],
     # Plans that are checked, and runs that decide nothing.
     "test_lab_plans": "all",
     # Programs that check themselves with generous limits of time, and refusals.

@@ -9,6 +9,7 @@ import pytest
 
 from conftest import tompion
 from runs import table_of
+from test_lab import needs_guest
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces and containers are root's")
 needs_runc = pytest.mark.skipif(shutil.which("runc") is None, reason="no runc")
@@ -92,6 +93,24 @@ def test_what_a_neighbour_sends_waits_in_the_hosts_device_and_there_alone(tmp_pa
         if 35 * MS < behind < 60 * MS and 35 * MS < shared < 60 * MS and max(before, shared_behind) < 3 * MS:
             return
     pytest.fail(f"{seen}")
+
+
+@needs_guest
+def test_a_virtual_machine_is_joined_by_a_tap_and_its_host_sees_its_packets(tmp_path):
+    """Two of them on one bridge, each by its own addresses; the tap's clock is not that of the guest."""
+    plan = 'seed = 1\nreplicates = 1\n[testbed]\nrtt = "10ms"\n'
+    plan += '[[platforms]]\nkind = "qemu"\nmemory_mib = 256\nnetwork = "tap"\nstart_within = "120s"\n'
+    plan += '[[placements]]\nname = "two"\n[[placements.guests]]\nrole = "load"\nload = "udp:peer=far-end:5210:rate=1M"\n'
+    trips, record = carried_out(tmp_path, plan + PROBE.format(30, "2s"))
+    [by] = trips.values()
+    assert sorted(by) == sorted(["user", "qdisc", "kernel", "path", "host"])
+    assert len(by["user"]) == len(by["host"]) >= 25
+    assert 10 * MS <= by["host"][0] <= by["kernel"][0] <= by["user"][0], {v: t[:1] for v, t in by.items()}
+    [platform] = record["platforms"]
+    assert platform["emulated"] and "network by tap" in platform["settings"]
+    # What the other sent came to the far end.
+    [beside] = [json.loads(line).get("beside") for line in (tmp_path / "run/lab.jsonl").read_text().splitlines()[1:]]
+    assert beside[0]["what"].startswith("guest 2 (udp:peer=") and beside[0]["seconds"] > 1, beside
 
 
 GOOD = 'seed = 1\n[testbed]\nrtt = "10ms"\n' + HOST + PROBE.format(40, "2s")

@@ -440,3 +440,80 @@ fn of_mistakes_without_end_the_first_are_told_in_their_places() {
     };
     assert_eq!((last.line, last.column), (GOOD.lines().count() + 3, 3007));
 }
+
+const NETWORKED: &str = r#"
+loads = ["idle", "network:peer=far-end:5210"]
+
+[testbed]
+rtt = "20ms"
+own_rate = "100M"
+own_queue = "64K"
+
+[[platforms]]
+kind = "oci"
+runtime = "runc"
+network = "bridge"
+
+[[placements]]
+name = "beside"
+loads = ["idle"]
+host_load = "cpu:1"
+[[placements.guests]]
+role = "load"
+load = "udp:peer=far-end:5210:rate=1M"
+
+[[placements]]
+name = "alone"
+
+[[probes]]
+kind = "packet-delay"
+to = "far-end"
+probes = 50
+time = "3s"
+"#;
+
+#[test]
+fn what_goes_to_the_far_end_is_told_its_address_and_keeps_its_name() {
+    let plan = LabPlan::parse(NETWORKED).unwrap();
+    let bucket = plan.testbed.as_ref().unwrap().bucket().unwrap();
+    assert_eq!(
+        (bucket.rate_bps, bucket.burst_bytes, bucket.limit_bytes),
+        (100_000_000, 3_028, 65_536)
+    );
+    let there = plan.at([198, 18, 0, 17].into());
+    let levels: Vec<_> = there.loads.iter().map(LoadSpec::level).collect();
+    assert_eq!(levels, ["idle", "network:peer=198.18.0.17:5210"]);
+    let beside: Vec<_> = there.placements[0]
+        .loads_beside()
+        .map(LoadSpec::level)
+        .collect();
+    assert_eq!(
+        beside,
+        ["udp:peer=198.18.0.17:5210:rate=1M", "cpu:threads=1"]
+    );
+    assert_eq!(
+        there.probes[0].selection.values.texts("to"),
+        ["198.18.0.17"]
+    );
+    assert!(!there.probes[0].selection.has_value("far-end"));
+    // The first placement has one load, the other both; each cell has a trial of the tap.
+    let cells = plan.cells();
+    let of = |placement| {
+        cells
+            .iter()
+            .filter(|cell| cell.placement == placement)
+            .count()
+    };
+    assert_eq!((of(0), of(1)), (1, 2));
+    let keys: Vec<String> = plan
+        .keys(cells[2])
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    let (own, all) = (plan.own_keys(1, 0).len(), keys.len());
+    assert_eq!(all, own + 1);
+    assert!(
+        keys[own].contains("vantage=host") && keys[own].ends_with("network:peer=far-end:5210"),
+        "{keys:?}"
+    );
+}
