@@ -640,6 +640,18 @@ def test_what_is_wrong_is_said_in_one_line(options, told):
     assert done.stderr.count("\n") == 1 and not done.stdout, done.stdout
 
 
+def test_a_far_end_without_an_echo_or_whose_echo_goes_is_said_in_one_line(tmp_path):
+    with reflecting() as (_, port, served):
+        done = tompion("ping", "127.0.0.1", "--port", port, "--tcp", "--json", check=1)
+        assert done.stderr.count("\n") == 1 and f"no TCP echo at 127.0.0.1:{port}: Connection refused" in done.stderr
+    with reflecting("--tcp") as (_, port, served):
+        done = tompion("ping", "127.0.0.1", "--port", port, "--tcp", "--interval", "100us", "--json", check=1)
+        assert done.stderr.count("\n") == 1 and "--tcp: takes an --interval of at least 1ms" in done.stderr
+        told = ping(port, "--tcp", "--count", 30, "--interval", "10ms")["tcp"]
+        # The first look has the handshake alone.
+        assert 20 <= told["smoothed"]["samples"] <= 29 and told["least_ns"] <= told["smoothed"]["min_ns"], told
+
+
 def test_somebody_who_does_not_answer_or_says_something_else_is_named(key):
     with answering(lambda request: []) as port:
         done = tompion("ping", "127.0.0.1", "--port", port, "--count", 3, "--timeout", "200ms", "--quiet", check=1)

@@ -28,6 +28,7 @@ mod socket;
 mod stamps;
 mod sys;
 pub mod tap;
+mod tcp;
 mod wait;
 
 pub use batch::{ErrorBatch, ReceiveBatch, SendBatch};
@@ -41,4 +42,5 @@ pub use socket::{Options, StampingSocket, Transport};
 pub use stamps::{
     ErrorOrigin, Event, IcmpError, Received, RxStamps, TxKind, TxStamp, monotonic_ns, realtime_ns,
 };
+pub use tcp::{TcpTimes, tcp_times};
 pub use wait::{MOST_FILES, Stop, wait};

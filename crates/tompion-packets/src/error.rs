@@ -87,6 +87,14 @@ pub enum PacketError {
         /// Why.
         why: String,
     },
+    /// No connection to a TCP echo.
+    #[error("no TCP echo at {to}: {source} (it is there where `tompion reflect --tcp` runs)")]
+    Tcp {
+        /// Where it was looked for.
+        to: SocketAddr,
+        /// The system's answer.
+        source: io::Error,
+    },
     /// A socket.
     #[error(transparent)]
     Net(#[from] NetError),

@@ -5,6 +5,7 @@
 //! * [`Summary`]: what that says: round trips by vantage point, what each layer adds, loss,
 //!   reordering, delay variation; [`OneWay`]: both ways apart; [`InCommon`]: of several targets, when both are slow.
 //! * [`reflector`]: the far end, which answers STAMP.
+//! * [`TcpBeside`]: what TCP itself makes of the path.
 //! * Further vantage points: a tap beside a measurement ([`OwnTap`]), captures of taps elsewhere
 //!   ([`Tapping`]) and their stamps joined with the probes ([`join_capture`]).
 //!
@@ -33,6 +34,7 @@ mod standstills;
 mod summary;
 mod tapping;
 mod target;
+mod tcp;
 mod wire;
 
 pub use account::{Errors, FarEnd, Measured, Oddities};
@@ -52,4 +54,5 @@ pub use summary::{
 };
 pub use tapping::{CaptureEnd, Captured, Ended, KEPT_BYTES, Tapping};
 pub use target::{Family, Protocol, resolve};
+pub use tcp::{TcpBeside, TcpSeen};
 pub use tompion_stamp::Key;

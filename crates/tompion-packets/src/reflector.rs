@@ -1,6 +1,7 @@
 //! The far end: answers STAMP until it is told to end.
 
 mod held_up;
+mod tcp_echo;
 
 use std::net::SocketAddr;
 
@@ -16,6 +17,8 @@ use crate::error::PacketError;
 use crate::speaker::best;
 use crate::wire;
 use held_up::HeldUpAnswers;
+
+pub use tcp_echo::TcpEcho;
 
 /// How often the state of the clock is looked at, in nanoseconds.
 const LOOK_AT_CLOCK_NS: u64 = 10_000_000_000;

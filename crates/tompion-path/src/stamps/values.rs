@@ -9,6 +9,13 @@ const MISSING: i64 = i64::MIN;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Values(Vec<i64>);
 
+impl From<Vec<i64>> for Values {
+    /// A value of each probe.
+    fn from(all: Vec<i64>) -> Self {
+        Self(all)
+    }
+}
+
 impl Values {
     /// How many probes there are, with those that have no value.
     pub fn len(&self) -> usize {

@@ -47,6 +47,10 @@ pub struct ReflectOptions {
     #[arg(long, value_name = "N", requires = "key")]
     pub grant_replies: Option<u16>,
 
+    /// Send back, too, what comes by TCP at the same addresses, for `tompion ping --tcp`
+    #[arg(long, conflicts_with = "key")]
+    pub tcp: bool,
+
     /// Do not look for what keeps this reflector from answering
     #[arg(long)]
     pub no_observe: bool,

@@ -16,7 +16,7 @@ use tompion_net::device::HardwareStamps;
 use tompion_net::{ReceiveStamps, Schedule, Stop, TransmitStamps};
 use tompion_packets::{
     Family, MOST_PROBES, Measured, OneWay, OwnTap, OwnTapped, PacketError, Progress, Protocol,
-    Settings, Summary, measure, resolve,
+    Settings, Summary, TcpBeside, TcpSeen, measure, resolve,
 };
 use tompion_path::stamps::{Outcome, Packets, Stamp, Vantage, round_trips};
 use tompion_stamp::{Key, TimeFormat};
@@ -50,6 +50,7 @@ pub fn ping(options: &PingOptions) -> exit::Result {
     let all = usize::try_from(settings.count).unwrap_or(usize::MAX);
     let time = settings.schedule.interval() * u32::try_from(settings.count).unwrap_or(u32::MAX);
     let loaded = rest..all.saturating_sub(rest);
+    let mut tcp = tcp_beside(options, &settings)?;
     let mut beside = Beside::new(loaded.clone(), options.load.as_ref(), time)?;
     let enough = stopped.clone();
     let (mut measured, marks) = measure(&settings, &stopped, &mut |progress| {
@@ -57,6 +58,7 @@ pub fn ping(options: &PingOptions) -> exit::Result {
             shown.rows(progress);
         }
         beside.sent(progress.packets.len());
+        tcp.iter_mut().for_each(TcpBeside::turn);
         if clean
             .as_mut()
             .is_some_and(|clean| clean.is_enough(progress.packets))
@@ -80,15 +82,14 @@ pub fn ping(options: &PingOptions) -> exit::Result {
         .one_way
         .then(|| OneWay::with_rests(&measured.packets, &loaded));
     let of_both = one_way.as_ref().and_then(|found| found.as_ref().ok());
-    tell(
-        options,
-        host,
-        &settings,
-        &measured,
-        tapped.as_ref(),
-        of_both,
-        load.as_ref(),
-    )?;
+    let tcp = tcp.map(TcpBeside::finish).transpose();
+    let told = Told {
+        load: load.as_ref(),
+        tcp: tcp.as_ref().ok().and_then(Option::as_ref),
+        ..told(host, &settings, &measured, tapped.as_ref(), of_both)
+    };
+    tell(options, &settings, &measured, &told)?;
+    tcp?;
     if let Some(Err(why)) = one_way {
         return Err(why).context("delays one way are not known");
     }
@@ -108,6 +109,43 @@ const WHITEAKER: (u64, Duration, Option<usize>) = (200, Duration::from_millis(25
 
 /// Probes where nobody says how many.
 const COUNT: u64 = 20;
+
+/// The connection on which TCP makes its estimate.
+fn tcp_beside(options: &PingOptions, settings: &Settings) -> anyhow::Result<Option<TcpBeside>> {
+    if !options.tcp {
+        return Ok(None);
+    }
+    let interval = settings.schedule.interval();
+    anyhow::ensure!(
+        interval >= Duration::from_millis(1),
+        "--tcp: takes an --interval of at least 1ms, since nothing is done between probes at shorter ones"
+    );
+    let most = usize::try_from(settings.count).unwrap_or(usize::MAX);
+    Ok(Some(TcpBeside::connect(settings.to, interval, most)?))
+}
+
+/// What TCP made of the path, in a line.
+fn tcp_text(tcp: &TcpSeen) -> String {
+    let Some(smoothed) = &tcp.smoothed else {
+        return "TCP's estimate: none, nothing came back\n".to_owned();
+    };
+    let ns = |ns: i64| format_ns(ns as f64);
+    let mut text = format!(
+        "TCP's estimate: {} in the middle, {} at most",
+        ns(smoothed.median_ns),
+        ns(smoothed.max_ns)
+    );
+    if let Some(least) = tcp.least_ns {
+        text.push_str(&format!("; least round trip {}", format_ns(least as f64)));
+    }
+    if tcp.sent_again > 0 {
+        text.push_str(&format!("; {} segments sent again", tcp.sent_again));
+    }
+    if let Some(why) = &tcp.ended {
+        text.push_str(&format!("; ended early: {why}"));
+    }
+    text + "\n"
+}
 
 /// How many probes each of both rests has.
 fn rest_probes(options: &PingOptions) -> anyhow::Result<usize> {
@@ -322,6 +360,9 @@ struct Told<'a> {
     /// What the load between the rests did.
     #[serde(skip_serializing_if = "Option::is_none")]
     load: Option<&'a LoadEvidence>,
+    /// Where it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tcp: Option<&'a TcpSeen>,
     #[serde(flatten)]
     summary: Summary,
 }
@@ -379,28 +420,22 @@ fn told<'a>(
         tap: tapped.map(TapTold::of),
         one_way,
         load: None,
+        tcp: None,
         summary: Summary::of(measured),
     }
 }
 
 fn tell(
     options: &PingOptions,
-    host: &str,
     settings: &Settings,
     measured: &Measured,
-    tapped: Option<&OwnTapped>,
-    one_way: Option<&OneWay>,
-    load: Option<&LoadEvidence>,
+    told: &Told<'_>,
 ) -> anyhow::Result<()> {
     if options.output.quiet {
         return Ok(());
     }
-    let told = Told {
-        load,
-        ..told(host, settings, measured, tapped, one_way)
-    };
     if options.output.json {
-        return output::print_json(&told);
+        return output::print_json(told);
     }
     let mut text = format!(
         "\n{} by {}, {} bytes each {}\n\n{}",
@@ -426,7 +461,8 @@ fn tell(
         }
         text.push('\n');
     }
-    if let Some(one_way) = one_way {
+    text.extend(told.tcp.map(tcp_text));
+    if let Some(one_way) = told.one_way {
         text.push('\n');
         text.push_str(&one_way.text());
     }

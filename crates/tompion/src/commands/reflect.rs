@@ -1,9 +1,11 @@
 //! `tompion reflect`: the far end of round trips.
 
+use std::thread;
+
 use serde::Serialize;
 use tompion_load::read_key;
-use tompion_net::Stop;
-use tompion_packets::reflector::{Served, listen, serve};
+use tompion_net::{StampingSocket, Stop};
+use tompion_packets::reflector::{Served, TcpEcho, listen, serve};
 use tompion_stamp::{
     ClockAccount, ControlLimits, Key, Limits, Rate, ReflectorConfig, SharedKey, Trust,
 };
@@ -25,6 +27,11 @@ pub fn reflect(options: &ReflectOptions) -> exit::Result {
     let wake = stopped.clone();
     stop::on_signals_call(move || wake.set())?;
     let sockets = listen(&options.listen)?;
+    let echoes = sockets
+        .iter()
+        .map(StampingSocket::local)
+        .filter(|_| options.tcp);
+    let echoes: Vec<TcpEcho> = echoes.map(TcpEcho::listen).collect::<Result<_, _>>()?;
     if !options.output.quiet {
         let all: Vec<String> = sockets.iter().map(|s| s.local().to_string()).collect();
         exit::complain(&format!("answering on {}; Ctrl-C ends it", all.join(", ")));
@@ -41,7 +48,16 @@ pub fn reflect(options: &ReflectOptions) -> exit::Result {
         true => Vec::new(),
         false => tompion_host::usable_cpus(),
     };
-    let served = serve(&sockets, config, account, &observed_cpus, &stopped)?;
+    let served = thread::scope(|scope| -> anyhow::Result<Served> {
+        for echo in &echoes {
+            let serving = thread::Builder::new().name("tcp echo".to_owned());
+            // That it cannot wait any more is no matter of the packets.
+            serving.spawn_scoped(scope, || drop(echo.serve(&stopped)))?;
+        }
+        let served = serve(&sockets, config, account, &observed_cpus, &stopped);
+        stopped.set();
+        Ok(served?)
+    })?;
     tell(options, &served)?;
     Ok(0)
 }

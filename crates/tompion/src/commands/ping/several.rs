@@ -36,6 +36,7 @@ pub fn several(options: &PingOptions) -> exit::Result {
         ("--hardware-stamps", options.hardware_stamps.is_some()),
         ("--one-way", options.one_way),
         ("--clean", options.clean.is_some()),
+        ("--tcp", options.tcp),
     ];
     if let Some((option, _)) = single.iter().find(|(_, is_set)| *is_set) {
         bail!("{option} takes a single host, not {}", hosts.len());
