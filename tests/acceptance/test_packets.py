@@ -630,6 +630,8 @@ def test_an_interval_that_cannot_be_held_is_told_with_the_least_that_was():
         (["127.0.0.1", "--interval", "0s"], "out of range"),
         (["127.0.0.1", "--key", "/nonexistent"], "/nonexistent"),
         (["127.0.0.1", "-6"], "127.0.0.1 has no IPv6 address"),
+        (["127.0.0.1", "--past-queue"], "leave by a device without hardware addresses"),
+        (["192.0.2.7", "--past-queue", "--interval", "100us"], "--past-queue: takes an --interval of at least 1ms"),
         (["127.0.0.1", "--count", "99999999999"], "at most"),
     ],
 )
@@ -640,7 +642,7 @@ def test_what_is_wrong_is_said_in_one_line(options, told):
     assert done.stderr.count("\n") == 1 and not done.stdout, done.stdout
 
 
-def test_a_far_end_without_an_echo_or_whose_echo_goes_is_said_in_one_line(tmp_path):
+def test_a_far_end_without_an_echo_is_said_in_one_line():
     with reflecting() as (_, port, served):
         done = tompion("ping", "127.0.0.1", "--port", port, "--tcp", "--json", check=1)
         assert done.stderr.count("\n") == 1 and f"no TCP echo at 127.0.0.1:{port}: Connection refused" in done.stderr

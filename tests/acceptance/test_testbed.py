@@ -94,6 +94,31 @@ def test_tcps_estimate_is_that_of_the_path(tmp_path):
     pytest.fail(f"{seen}")
 
 
+def test_probes_past_the_queue_do_not_wait_in_it(tmp_path):
+    """The own device sends 10 Mbit/s, with room for 50 ms, and gets more than that."""
+    (tmp_path / "flood.py").write_text(
+        "import os,socket as s,time\nc=s.socket(2,2);c.connect((os.environ['FAR_END'],9))\nnext=time.monotonic()\n"
+        "while 1:\n next+=.0009\n try: c.send(bytes(1400))\n except OSError: pass\n time.sleep(max(0,next-time.monotonic()))\n"
+    )
+    ping = f"{TOMPION} ping $FAR_END --count 60 --interval 20ms --json"
+    script = "tc qdisc add dev s0 root tbf rate 10mbit burst 3028 limit 62500 && "
+    script += f"{{ python3 {tmp_path}/flood.py & }} && sleep 1; "
+    script += f"{ping} > {tmp_path}/usual.json; {ping} --past-queue > {tmp_path}/past.json; kill %1 2>/dev/null; true"
+    far_end = f"exec {TOMPION} reflect --listen 0.0.0.0:862 --quiet"
+    seen = []
+    for _ in range(3):
+        on_testbed("--rtt", "2ms", "--far-end", far_end, "--", "sh", "-c", script, check=None)
+        usual, past = (json.loads((tmp_path / f"{name}.json").read_text()) for name in ("usual", "past"))
+        rows = {name: {row["vantage"]: row for row in told["round_trips"]} for name, told in [("usual", usual), ("past", past)]}
+        # Each answered, by its own addresses and with its own stamps, but that of the queue.
+        assert past["answered"] >= 55 and sorted(rows["past"]) == ["kernel", "user"], past
+        median = {name: row["user"]["median_ns"] / 1e6 for name, row in rows.items()}
+        seen.append(median)
+        if median["usual"] > 35 and median["past"] < 8:
+            return
+    pytest.fail(f"{seen}")
+
+
 @pytest.mark.parametrize("where", ["here", "far-end", "path"])
 def test_who_makes_round_trips_long_is_told(tmp_path, where):
     """The sender or the reflector stopped for 80 ms now and then, or a path that delays each probe by up to 20 ms more.

@@ -3,6 +3,7 @@
 //! Hardware stamps were written after the kernel's documentation and have not been tried on a
 //! device that has them: none of those at hand does.
 
+mod netlink;
 mod route;
 mod sys;
 
@@ -13,6 +14,8 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, netdevice};
 
 use self::sys::HardwareConfig;
 use crate::error::NetError;
+
+pub(crate) use route::{Hop, hop};
 
 pub use route::towards;
 

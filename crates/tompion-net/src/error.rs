@@ -66,6 +66,21 @@ pub enum NetError {
         /// The system's answer.
         source: io::Error,
     },
+    /// A device whose packets have no frames of Ethernet.
+    #[error(
+        "packets to {to} leave by a device without hardware addresses, such as loopback or a tunnel: \
+         nothing is sent past its queue"
+    )]
+    NoHardware {
+        /// The address asked for.
+        to: IpAddr,
+    },
+    /// Nobody on the link answers for an address.
+    #[error("nobody answers for {next} on its link, so that there is no hardware address to send to")]
+    NoNeighbour {
+        /// The address of the other machine, or of the gateway to it.
+        next: IpAddr,
+    },
     /// A device refuses what was asked of it.
     #[error("{device}: cannot {what}: {source}{}", hint(.source, "CAP_NET_ADMIN"))]
     Device {

@@ -20,6 +20,7 @@ mod error;
 pub mod frame;
 pub mod icmp;
 mod ledger;
+mod past_queue;
 pub mod pcapng;
 mod reflect;
 mod schedule;

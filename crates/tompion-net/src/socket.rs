@@ -13,6 +13,7 @@ use std::time::Duration;
 use crate::capability::{Capability, Ids};
 use crate::error::NetError;
 use crate::ledger::{Ledger, Losses};
+use crate::past_queue::PastQueue;
 use crate::sys;
 
 /// What a socket speaks.
@@ -60,6 +61,9 @@ pub struct Options {
     pub ids: Option<Ids>,
     /// How many packets wait for their stamps at most before the oldest are given up.
     pub outstanding: usize,
+    /// Whether datagrams leave past the queue of the own device, by frames that have no stamp of it (CAP_NET_RAW). Of a
+    /// connected UDP socket, for [`send`](StampingSocket::send) alone.
+    pub past_queue: bool,
     /// Polls the device for so long when nothing is there (`SO_BUSY_POLL`).
     pub busy_poll: Option<Duration>,
     #[doc(hidden)]
@@ -82,6 +86,7 @@ impl Options {
             hardware: false,
             ids: None,
             outstanding: 1 << 16,
+            past_queue: false,
             busy_poll: None,
             first_ticket: 0,
         }
@@ -112,6 +117,7 @@ pub struct StampingSocket {
     /// What was asked of `SO_TIMESTAMPING`.
     flags: u32,
     ledger: Ledger,
+    past_queue: Option<PastQueue>,
     prefers_by_packet: bool,
     is_by_packet: AtomicBool,
     /// A packet was sent: the kernel takes numbers, or is known not to.
@@ -154,6 +160,11 @@ impl StampingSocket {
             true => Ids::ByPacket,
             false => Ids::Counted,
         }
+    }
+
+    /// Where transmit stamps come: whoever waits for them waits for this file's errors.
+    pub fn stamps_file(&self) -> BorrowedFd<'_> {
+        self.past_queue.as_ref().map_or(self.as_fd(), AsFd::as_fd)
     }
 
     fn is_v6(&self) -> bool {
@@ -219,7 +230,7 @@ impl StampingSocket {
     }
 
     fn set_flags(&self, flags: u32) -> Result<(), NetError> {
-        open::set_flags(self.as_fd(), flags).map_err(|source| NetError::Option {
+        open::set_flags(self.stamps_file(), flags).map_err(|source| NetError::Option {
             option: "SO_TIMESTAMPING",
             source,
         })

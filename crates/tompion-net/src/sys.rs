@@ -194,6 +194,29 @@ pub fn send(file: BorrowedFd<'_>, message: &Outgoing<'_>) -> io::Result<usize> {
     }
 }
 
+/// Sends a frame whose head and data lie apart, without waiting.
+pub fn send_frame(
+    file: BorrowedFd<'_>,
+    head: &[u8],
+    data: &[u8],
+    control: &[u8],
+) -> io::Result<usize> {
+    let mut vectors = [vector_of(head), vector_of(data)];
+    let message = Outgoing {
+        data,
+        name: &[],
+        control,
+    };
+    let mut header = header_of(&message, vectors.as_mut_ptr());
+    header.msg_iovlen = vectors.len() as _;
+    let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
+    // SAFETY: the header leads to slices and vectors that live until the call returns.
+    match unsafe { libc::sendmsg(file.as_raw_fd(), &raw const header, flags) } {
+        sent if sent < 0 => Err(io::Error::last_os_error()),
+        sent => Ok(sent as usize),
+    }
+}
+
 /// Room for the headers of messages that are sent together.
 #[derive(Debug)]
 pub struct Headers {

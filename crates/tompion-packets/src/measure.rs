@@ -69,6 +69,8 @@ pub struct Settings {
     pub kernel_stamps: bool,
     /// Whether the device stamps, too.
     pub hardware: bool,
+    /// Whether probes leave past the queue of the own device; of STAMP, at intervals of a millisecond at least.
+    pub past_queue: bool,
     /// The CPUs on which the threads may run, where what keeps these from running is to be observed; else none. At
     /// intervals below a millisecond nothing is.
     pub observed_cpus: Vec<u32>,
@@ -96,6 +98,7 @@ impl Settings {
             tos: None,
             kernel_stamps: true,
             hardware: false,
+            past_queue: false,
             observed_cpus: Vec::new(),
             heartbeat_cpus: Vec::new(),
         }
@@ -171,6 +174,7 @@ fn options(settings: &Settings, transport: Transport) -> Options {
         tos: settings.tos,
         kernel_stamps: settings.kernel_stamps,
         hardware: settings.hardware,
+        past_queue: settings.past_queue && transport == Transport::Udp,
         in_one_piece: true,
         ..Options::to(transport, remote)
     }

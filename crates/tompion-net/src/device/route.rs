@@ -1,31 +1,48 @@
-//! Which device a packet leaves by, as rtnetlink(7) tells it.
+//! Which device a packet leaves by, and whose hardware it goes to next, as rtnetlink(7) tells it.
 
 use std::io;
-use std::net::IpAddr;
-use std::os::fd::OwnedFd;
+use std::net::{IpAddr, UdpSocket};
+use std::time::Duration;
 
-use rustix::net::netlink::SocketAddrNetlink;
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt};
+use tompion_time::os;
 
 use super::Device;
-use crate::address::bytes_at;
+use super::netlink::{Question, in_bytes};
+use crate::address::{bytes_at, unspecified_like};
 use crate::error::NetError;
 
-/// Of linux/rtnetlink.h and linux/netlink.h.
+/// Of linux/rtnetlink.h, linux/neighbour.h and linux/if_link.h.
+const NEW_LINK: u16 = 16;
+const GET_LINK: u16 = 18;
 const NEW_ROUTE: u16 = 24;
 const GET_ROUTE: u16 = 26;
-const ERROR: u16 = 2;
-const REQUEST: u16 = 1;
+const NEW_NEIGHBOUR: u16 = 28;
+const GET_NEIGHBOUR: u16 = 30;
 const DESTINATION: u16 = 1;
 const OUTPUT_DEVICE: u16 = 4;
-/// Of `struct nlmsghdr`, of `struct rtmsg` behind it, and of an attribute's head.
-const HEADER: usize = 16;
+const GATEWAY: u16 = 5;
+const HARDWARE_OF_LINK: u16 = 1;
+const HARDWARE_OF_NEIGHBOUR: u16 = 2;
+/// `struct rtmsg`, `struct ndmsg` and `struct ifinfomsg`.
 const ROUTE: usize = 12;
-const ATTRIBUTE: usize = 4;
-/// An answer is about one route.
-const MOST_BYTES: usize = 4096;
-/// The kernel answers within the call that asks.
-const PATIENCE: std::time::Duration = std::time::Duration::from_secs(1);
+const NEIGHBOUR: usize = 12;
+const LINK: usize = 16;
+/// How often, and how long apart, it is looked whether a neighbour has answered.
+const LOOKS: u32 = 50;
+const LOOK: Duration = Duration::from_millis(20);
+/// A port where nobody minds a datagram (RFC 863).
+const DISCARD: u16 = 9;
+
+/// How a packet gets on its way: by which device, and between which hardware addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hop {
+    /// Index of the device.
+    pub device: u32,
+    /// The hardware address of the device.
+    pub from: [u8; 6],
+    /// That of the neighbour which takes the packet.
+    pub to: [u8; 6],
+}
 
 /// The device by which packets leave for an address, in the calling thread's network namespace:
 /// the loopback device for the machine's own. Rules that go by more than the address (marks,
@@ -34,73 +51,94 @@ const PATIENCE: std::time::Duration = std::time::Duration::from_secs(1);
 /// # Errors
 /// Where there is no route, or the system does not tell.
 pub fn towards(to: IpAddr) -> Result<Device, NetError> {
-    let index = ask(to).map_err(|source| NetError::NoRoute { to, source })?;
+    let (index, _) = route(to).map_err(|source| NetError::NoRoute { to, source })?;
     Ok(Device::Index(index))
 }
 
-fn ask(to: IpAddr) -> io::Result<u32> {
-    let socket = socket()?;
-    let request = request(to);
-    let kernel = SocketAddrNetlink::new(0, 0);
-    rustix::net::sendto(&socket, &request, SendFlags::empty(), &kernel)?;
-    let mut answer = [0; MOST_BYTES];
-    let (length, _) = rustix::net::recv(&socket, &mut answer[..], RecvFlags::empty())?;
-    device_of(&answer[..length.min(MOST_BYTES)])
+/// How packets to an address get on their way. A neighbour that is not known yet is asked for its hardware address, by
+/// an empty datagram to the discard port.
+///
+/// # Errors
+/// Where there is no route, a device without hardware addresses, or nobody who answers.
+pub(crate) fn hop(to: IpAddr) -> Result<Hop, NetError> {
+    let no_route = |source| NetError::NoRoute { to, source };
+    let (device, gateway) = route(to).map_err(no_route)?;
+    let from = hardware(device).map_err(no_route)?;
+    let from = from.ok_or(NetError::NoHardware { to })?;
+    let next = gateway.unwrap_or(to);
+    for look in 0..LOOKS {
+        if let Some(to) = neighbour(device, next).map_err(no_route)? {
+            return Ok(Hop { device, from, to });
+        }
+        if look == 0 {
+            // The kernel asks before it sends; that nobody answers is told below.
+            let socket = UdpSocket::bind((unspecified_like(&to), 0));
+            let _ = socket.and_then(|socket| socket.send_to(&[], (to, DISCARD)));
+        }
+        os::sleep(LOOK);
+    }
+    Err(NetError::NoNeighbour { next })
 }
 
-fn socket() -> io::Result<OwnedFd> {
-    let kind = SocketType::DGRAM;
-    let socket =
-        rustix::net::socket_with(AddressFamily::NETLINK, kind, SocketFlags::CLOEXEC, None)?;
-    sockopt::set_socket_timeout(&socket, sockopt::Timeout::Recv, Some(PATIENCE))?;
-    Ok(socket)
-}
-
-fn request(to: IpAddr) -> Vec<u8> {
-    let (family, octets) = match to {
-        IpAddr::V4(v4) => (AddressFamily::INET, v4.octets().to_vec()),
-        IpAddr::V6(v6) => (AddressFamily::INET6, v6.octets().to_vec()),
-    };
-    let attribute = ATTRIBUTE + octets.len();
-    let length = HEADER + ROUTE + attribute;
-    let mut request = Vec::with_capacity(length);
-    request.extend((length as u32).to_ne_bytes());
-    request.extend(GET_ROUTE.to_ne_bytes());
-    request.extend(REQUEST.to_ne_bytes());
-    // Sequence number and sender, of which there is one.
-    request.extend([0; 8]);
+/// The device and, where there is one, the gateway.
+fn route(to: IpAddr) -> io::Result<(u32, Option<IpAddr>)> {
+    let (family, octets) = in_bytes(to);
     // All bits of the destination; the rest of `struct rtmsg` is no part of the question.
-    request.extend([family.as_raw() as u8, octets.len() as u8 * 8]);
-    request.extend([0; ROUTE - 2]);
-    request.extend((attribute as u16).to_ne_bytes());
-    request.extend(DESTINATION.to_ne_bytes());
-    request.extend(octets);
-    request
+    let mut fixed = [0; ROUTE];
+    fixed[..2].copy_from_slice(&[family, octets.len() as u8 * 8]);
+    let question = Question {
+        kind: GET_ROUTE,
+        fixed: &fixed,
+        attribute: Some((DESTINATION, &octets)),
+    };
+    let answer = question.ask(NEW_ROUTE)?;
+    // Unreachable, prohibited or a black hole.
+    let none = || io::Error::from_raw_os_error(libc::ENETUNREACH);
+    let device = answer.number(OUTPUT_DEVICE).ok_or_else(none)?;
+    Ok((device, answer.address(GATEWAY)))
 }
 
-/// The output device in an answer.
-fn device_of(answer: &[u8]) -> io::Result<u32> {
-    let damaged = || io::Error::from(io::ErrorKind::InvalidData);
-    let half = |at| bytes_at(answer, at).map(u16::from_ne_bytes);
-    let word = |at| bytes_at(answer, at).map(u32::from_ne_bytes);
-    match half(4).ok_or_else(damaged)? {
-        ERROR => {
-            let code = word(HEADER).ok_or_else(damaged)?.cast_signed();
-            return Err(io::Error::from_raw_os_error(code.saturating_neg()));
-        }
-        NEW_ROUTE => {}
-        _ => return Err(damaged()),
+/// The hardware address of a device; none where it needs none.
+fn hardware(device: u32) -> io::Result<Option<[u8; 6]>> {
+    let mut fixed = [0; LINK];
+    fixed[4..8].copy_from_slice(&device.to_ne_bytes());
+    let question = Question {
+        kind: GET_LINK,
+        fixed: &fixed,
+        attribute: None,
+    };
+    let answer = question.ask(NEW_LINK)?;
+    let flags = answer.fixed(8).map_or(0, u32::from_ne_bytes);
+    let needs_none = (libc::IFF_LOOPBACK | libc::IFF_NOARP) as u32;
+    if flags & needs_none != 0 {
+        return Ok(None);
     }
-    let mut at = HEADER + ROUTE;
-    while let (Some(length), Some(kind)) = (half(at), half(at + 2)) {
-        if kind == OUTPUT_DEVICE {
-            return word(at + ATTRIBUTE).ok_or_else(damaged);
+    let address = answer.attribute(HARDWARE_OF_LINK).filter(|a| a.len() == 6);
+    // Of another kind than Ethernet, whose frames would be others.
+    let other = || io::Error::from(io::ErrorKind::Unsupported);
+    let address = address.and_then(|address| bytes_at(address, 0));
+    Ok(Some(address.ok_or_else(other)?))
+}
+
+/// The hardware address of a neighbour, where the kernel knows it.
+fn neighbour(device: u32, next: IpAddr) -> io::Result<Option<[u8; 6]>> {
+    let (family, octets) = in_bytes(next);
+    let mut fixed = [0; NEIGHBOUR];
+    fixed[0] = family;
+    fixed[4..8].copy_from_slice(&device.to_ne_bytes());
+    let question = Question {
+        kind: GET_NEIGHBOUR,
+        fixed: &fixed,
+        attribute: Some((DESTINATION, &octets)),
+    };
+    match question.ask(NEW_NEIGHBOUR) {
+        Ok(answer) => {
+            let address = answer.attribute(HARDWARE_OF_NEIGHBOUR);
+            Ok(address.and_then(|address| bytes_at(address, 0)))
         }
-        // Attributes begin at multiples of four bytes; none is shorter than its head.
-        at += usize::from(length).max(ATTRIBUTE).next_multiple_of(4);
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
     }
-    // Unreachable, prohibited or a black hole.
-    Err(io::Error::from_raw_os_error(libc::ENETUNREACH))
 }
 
 #[cfg(test)]
@@ -117,38 +155,12 @@ mod tests {
         ] {
             if let Ok(device) = towards(to) {
                 assert_eq!(device.find().unwrap().1, "lo", "{to}");
+                let why = hop(to).unwrap_err();
+                assert!(matches!(why, NetError::NoHardware { .. }), "{why}");
             } else {
                 // IPv6 may be switched off.
                 assert!(to.is_ipv6());
             }
         }
-    }
-
-    #[test]
-    fn answers_that_are_none_are_errors() {
-        let told = |answer: &[u8]| device_of(answer).map_err(|e| e.raw_os_error());
-        let mut refused = vec![0; 20];
-        refused[4] = 2;
-        refused[16..20].copy_from_slice(&(-libc::ENETUNREACH).to_ne_bytes());
-        assert_eq!(told(&refused), Err(Some(libc::ENETUNREACH)));
-        let mut route = vec![0; HEADER + ROUTE];
-        route[4..6].copy_from_slice(&NEW_ROUTE.to_ne_bytes());
-        assert_eq!(told(&route), Err(Some(libc::ENETUNREACH)));
-        let mut with = |kind: u16, value: &[u8]| {
-            route.extend((4 + value.len() as u16).to_ne_bytes());
-            route.extend(kind.to_ne_bytes());
-            route.extend(value);
-            route.clone()
-        };
-        with(15, &[0; 4]);
-        let whole = with(OUTPUT_DEVICE, &7u32.to_ne_bytes());
-        assert_eq!(told(&whole), Ok(7));
-        for end in 0..whole.len() {
-            assert!(device_of(&whole[..end]).is_err(), "{end}");
-        }
-        // An attribute of no length is passed over, head by head.
-        let mut none = whole;
-        none[HEADER + ROUTE..HEADER + ROUTE + 2].fill(0);
-        assert_eq!(told(&none), Ok(7));
     }
 }

@@ -299,7 +299,7 @@ impl<E: Source + Sink> Sender<'_, E> {
     }
 
     fn wait_and_take(&mut self, most_ns: u64) -> Result<(), NetError> {
-        let (bell, errors) = (self.bell.as_fd(), self.socket.as_fd());
+        let (bell, errors) = (self.bell.as_fd(), self.socket.stamps_file());
         if wait_with_errors(bell, errors, self.stop, most_ns)? {
             self.bell.silence();
             self.take()?;

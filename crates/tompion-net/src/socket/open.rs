@@ -11,6 +11,7 @@ use super::{Options, StampingSocket, Transport};
 use crate::capability::{BufferSize, Capability, Ids, ReceiveStamps, TransmitStamps};
 use crate::error::NetError;
 use crate::ledger::Ledger;
+use crate::past_queue::{Ends, PastQueue};
 use crate::stamps::TxKind;
 use crate::sys;
 
@@ -191,9 +192,12 @@ impl StampingSocket {
             Ok(Ok(local)) => local,
             _ => options.local,
         };
+        let past_queue = past_queue(options, local, transmit)?;
         let mut kinds = vec![];
         if transmit == TransmitStamps::Kernel {
-            kinds.extend([TxKind::Sched, TxKind::Software]);
+            // What does not enter the queue has no stamp of that.
+            kinds.extend(past_queue.is_none().then_some(TxKind::Sched));
+            kinds.push(TxKind::Software);
             kinds.extend(options.hardware.then_some(TxKind::Hardware));
         }
         let ledger = Ledger::new(options.first_ticket, options.outstanding, &kinds);
@@ -205,6 +209,7 @@ impl StampingSocket {
             capability,
             flags: ALL,
             ledger,
+            past_queue,
             prefers_by_packet: options.ids != Some(Ids::Counted),
             is_by_packet: AtomicBool::new(options.ids != Some(Ids::Counted)),
             is_proven: AtomicBool::new(false),
@@ -212,6 +217,25 @@ impl StampingSocket {
             pending_errors: AtomicU64::new(0),
         })
     }
+}
+
+/// By what datagrams leave that go past the queue.
+fn past_queue(
+    options: &Options,
+    local: SocketAddr,
+    transmit: TransmitStamps,
+) -> Result<Option<PastQueue>, NetError> {
+    let (true, Some(remote)) = (options.past_queue, options.remote) else {
+        return Ok(None);
+    };
+    let ends = Ends {
+        local,
+        remote,
+        ttl: options.ttl,
+        tos: options.tos,
+    };
+    let flags = (transmit == TransmitStamps::Kernel).then_some(ALL);
+    PastQueue::open(&ends, flags).map(Some)
 }
 
 /// TTL, TOS, address, other end.

@@ -1,7 +1,7 @@
 //! Reading packets, and the error queue with transmit stamps and ICMP errors.
 
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::StampingSocket;
@@ -33,16 +33,16 @@ impl StampingSocket {
     /// Whatever the system refuses but for errors of earlier packets, which are counted
     /// ([`pending_errors`](Self::pending_errors)).
     pub fn receive(&self, batch: &mut ReceiveBatch) -> Result<usize, NetError> {
-        let read = self.read(&mut batch.arena, libc::MSG_TRUNC);
+        let read = self.read(self.as_fd(), &mut batch.arena, libc::MSG_TRUNC);
         let user_ns = realtime_ns();
         let count = read.map_err(NetError::io("receive"))?;
         batch.filled(count, user_ns, self.has_ip_header());
         Ok(count)
     }
 
-    fn read(&self, arena: &mut Arena, flags: i32) -> io::Result<usize> {
+    fn read(&self, file: BorrowedFd<'_>, arena: &mut Arena, flags: i32) -> io::Result<usize> {
         for _ in 0..TRIES {
-            match arena.receive(self.as_fd(), flags, 0) {
+            match arena.receive(file, flags, 0) {
                 Ok(count) => return Ok(count),
                 Err(error) => match error.raw_os_error() {
                     Some(libc::EAGAIN) => return Ok(0),
@@ -67,8 +67,12 @@ impl StampingSocket {
         batch: &mut ErrorBatch,
         mut take: impl FnMut(Event<'_>),
     ) -> Result<usize, NetError> {
-        let read = self.read(&mut batch.arena, libc::MSG_ERRQUEUE);
-        let count = read.map_err(NetError::io("read transmit stamps"))?;
+        let mut read = |file| self.read(file, &mut batch.arena, libc::MSG_ERRQUEUE);
+        let mut count = read(self.as_fd());
+        if let (Ok(0), Some(past)) = (&count, &self.past_queue) {
+            count = read(past.as_fd());
+        }
+        let count = count.map_err(NetError::io("read transmit stamps"))?;
         for index in 0..count {
             let control = Control::read(batch.arena.control(index));
             let Some(error) = control.error else {

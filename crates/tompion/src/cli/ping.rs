@@ -128,6 +128,10 @@ pub struct PingOptions {
     #[arg(long, value_name = "LOAD", requires = "rest", value_parser = values::offering::<LoadSpec>(values::load_names), hide_possible_values = true)]
     pub load: Option<LoadSpec>,
 
+    /// Send past the queue of this machine's own device (CAP_NET_RAW)
+    #[arg(long, conflicts_with = "icmp")]
+    pub past_queue: bool,
+
     /// Have TCP's own estimate of the round trip, too, by a connection to `tompion reflect --tcp`
     #[arg(long, conflicts_with_all = ["icmp", "key"])]
     pub tcp: bool,

@@ -218,6 +218,10 @@ fn settings(options: &PingOptions, host: &str) -> anyhow::Result<Settings> {
         true => (Protocol::Icmp, 0),
         false => (Protocol::Stamp, options.port),
     };
+    anyhow::ensure!(
+        !options.past_queue || options.interval >= Duration::from_millis(1),
+        "--past-queue: takes an --interval of at least 1ms, since probes are sent in batches at shorter ones"
+    );
     let key = options.key.as_deref().map(read_key).transpose()?;
     let key = key.map(|bytes| Key::new(&bytes)).transpose()?;
     let (count, interval, size) = match options.preset {
@@ -250,6 +254,7 @@ fn settings(options: &PingOptions, host: &str) -> anyhow::Result<Settings> {
         tos: options.dscp.map(|dscp| dscp << 2),
         kernel_stamps: !options.user_stamps,
         hardware: options.hardware_stamps.is_some(),
+        past_queue: options.past_queue,
         observed_cpus: looked_at(options, options.no_observe),
         heartbeat_cpus: looked_at(options, options.no_heartbeat),
         ..Settings::new(SocketAddr::new(address, port), protocol)
