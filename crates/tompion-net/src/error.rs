@@ -76,7 +76,9 @@ pub enum NetError {
         to: IpAddr,
     },
     /// Nobody on the link answers for an address.
-    #[error("nobody answers for {next} on its link, so that there is no hardware address to send to")]
+    #[error(
+        "nobody answers for {next} on its link, so that there is no hardware address to send to"
+    )]
     NoNeighbour {
         /// The address of the other machine, or of the gateway to it.
         next: IpAddr,

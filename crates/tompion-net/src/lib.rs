@@ -26,6 +26,7 @@ mod reflect;
 mod schedule;
 pub mod sender;
 mod socket;
+mod stamping;
 mod stamps;
 mod sys;
 pub mod tap;

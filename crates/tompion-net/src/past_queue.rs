@@ -11,7 +11,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use crate::device::{Hop, hop};
 use crate::error::NetError;
 use crate::icmp::checksum;
-use crate::socket::open::set_flags;
+use crate::stamping::set_flags;
 use crate::{address, sys};
 
 /// Ethernet's header.
@@ -232,7 +232,10 @@ mod tests {
                 assert_eq!(sum_of(&frame, ip, addresses.clone()), 0, "{remote}");
                 let read = crate::frame::Frame::read(crate::frame::LinkType::Ethernet, &frame);
                 let read = read.unwrap();
-                assert_eq!((read.source, read.destination), (ends.local.ip(), ends.remote.ip()));
+                assert_eq!(
+                    (read.source, read.destination),
+                    (ends.local.ip(), ends.remote.ip())
+                );
                 if ip == V4 {
                     assert_eq!(checksum(&frame[LINK..LINK + V4]), 0);
                     assert_eq!(frame[LINK + 8], 9);

@@ -14,6 +14,7 @@ use crate::capability::{Capability, Ids};
 use crate::error::NetError;
 use crate::ledger::{Ledger, Losses};
 use crate::past_queue::PastQueue;
+use crate::stamping::set_flags;
 use crate::sys;
 
 /// What a socket speaks.
@@ -230,7 +231,7 @@ impl StampingSocket {
     }
 
     fn set_flags(&self, flags: u32) -> Result<(), NetError> {
-        open::set_flags(self.stamps_file(), flags).map_err(|source| NetError::Option {
+        set_flags(self.stamps_file(), flags).map_err(|source| NetError::Option {
             option: "SO_TIMESTAMPING",
             source,
         })

@@ -21,8 +21,9 @@ use crate::capability::BufferSize;
 use crate::control::{self, Control};
 use crate::device::Device;
 use crate::error::NetError;
-use crate::socket::open::{receive_buffer, set_flags};
+use crate::socket::open::receive_buffer;
 use crate::socket::settling::settle;
+use crate::stamping::set_flags;
 use crate::sys::{self, Arena};
 
 pub use filter::Filter;

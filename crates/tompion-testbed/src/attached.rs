@@ -17,10 +17,9 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use nix::net::if_::if_nametoindex;
 
 use crate::TestbedError;
-use crate::addresses::{Link, Pair, Prefixes};
+use crate::addresses::{Block, Link, Pair, Prefixes};
 use crate::netlink::{Device, Netlink};
 use crate::place::Place;
-use crate::testbed::Testbed;
 use crate::topology::{FAR_END, Host, SENDER, configure, is_there, join};
 
 /// Of a machine, in a namespace of its own.
@@ -56,6 +55,15 @@ pub struct Identity {
     pub mac: [u8; 6],
 }
 
+/// What machines are joined to.
+pub(crate) struct On<'a> {
+    pub sender: &'a Place,
+    pub far_end: &'a Place,
+    pub block: Block,
+    pub mtu: u32,
+    pub has_router: bool,
+}
+
 /// What of a testbed's sender has been handed out.
 #[derive(Debug)]
 pub(crate) struct Attached {
@@ -72,33 +80,33 @@ impl Default for Attached {
     }
 }
 
-impl Testbed {
+impl Attached {
     /// A further machine, whose packets leave by the sender's device. It is there as long as the place is.
     ///
     /// # Errors
     /// Where the kernel has no such devices, a router is part of the path, and where there are eleven machines
     /// already.
-    pub fn attach(&self, how: Attachment) -> Result<Place, TestbedError> {
-        let (number, identity) = self.next_machine()?;
+    pub fn attach(&self, on: &On<'_>, how: Attachment) -> Result<Place, TestbedError> {
+        let (number, identity) = self.next_machine(on)?;
         let place = Place::new(OWN, identity.addresses)?;
         let own = Device {
             name: OWN,
             mac: identity.mac,
         };
-        let mtu = self.mtu();
+        let mtu = on.mtu;
         let host = Host::new(own, identity.addresses, Prefixes::ONE_LINK)
-            .neighbour(self.far_end().addresses, FAR_END);
-        let sender = &self.sender().namespace;
+            .neighbour(on.far_end.addresses, FAR_END);
+        let sender = &on.sender.namespace;
         let host = match how {
             Attachment::Bridge => {
-                self.require_bridge()?;
+                self.require_bridge(on)?;
                 let port = Device {
                     name: PORTS[usize::from(number)],
                     mac: [0x02, b't', b'o', b'm', 2, number],
                 };
                 join((sender, port), (&place.namespace, own), mtu)?;
                 configure(sender, &[Host::without_addresses(port)])?;
-                self.switch_in(port.name)?;
+                switch_in(on, port.name)?;
                 host
             }
             Attachment::Macvlan => {
@@ -121,45 +129,29 @@ impl Testbed {
     ///
     /// # Errors
     /// As [`attach`](Self::attach).
-    pub fn announce(&self) -> Result<Identity, TestbedError> {
-        let (_, identity) = self.next_machine()?;
-        self.require_bridge()?;
+    pub fn announce(&self, on: &On<'_>) -> Result<Identity, TestbedError> {
+        let (_, identity) = self.next_machine(on)?;
+        self.require_bridge(on)?;
         Ok(identity)
     }
 
-    /// Joins that device, which is in the sender's place and switched on.
-    ///
-    /// # Errors
-    /// Where there is no such device, or the kernel refuses it.
-    pub fn switch_in(&self, device: &str) -> Result<(), TestbedError> {
-        let done = self.sender().inside(|| {
-            let (device, bridge) = (if_nametoindex(device)?, if_nametoindex(BRIDGE.name)?);
-            Netlink::new()?.set_controller(device, bridge)
-        });
-        let what = "join a device to the bridge";
-        done.and_then(|done| done)
-            .map_err(TestbedError::system(what))
-    }
-
     /// The next number, and whom it belongs to; the far end is told.
-    fn next_machine(&self) -> Result<(u8, Identity), TestbedError> {
-        if self.router().is_some() {
+    fn next_machine(&self, on: &On<'_>) -> Result<(u8, Identity), TestbedError> {
+        if on.has_router {
             return Err(TestbedError::Routed);
         }
-        let number = self.attached().next.fetch_add(1, Ordering::Relaxed);
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
         if usize::from(number) >= PORTS.len() {
             // Not to begin anew after as many again.
-            self.attached()
-                .next
-                .store(PORTS.len() as u8, Ordering::Relaxed);
+            self.next.store(PORTS.len() as u8, Ordering::Relaxed);
             return Err(TestbedError::Full(PORTS.len() - usize::from(FIRST)));
         }
         let identity = Identity {
-            addresses: self.block().at(Link::Sender, number),
+            addresses: on.block.at(Link::Sender, number),
             v4_mask: Ipv4Addr::from_bits(u32::MAX << (32 - u32::from(Prefixes::ONE_LINK.v4))),
             mac: [0x02, b't', b'o', b'm', 1, number],
         };
-        let told = self.far_end().inside(|| -> io::Result<()> {
+        let told = on.far_end.inside(|| -> io::Result<()> {
             let mut netlink = Netlink::new()?;
             let index = if_nametoindex(FAR_END.name)?;
             for address in identity.addresses.both().into_iter().filter(is_there) {
@@ -174,19 +166,18 @@ impl Testbed {
     }
 
     /// Makes the bridge, unless it is there.
-    fn require_bridge(&self) -> Result<(), TestbedError> {
+    fn require_bridge(&self, on: &On<'_>) -> Result<(), TestbedError> {
         let mut is_there_already = self
-            .attached()
             .has_bridge
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
         if *is_there_already {
             return Ok(());
         }
-        let sender = self.sender();
+        let sender = on.sender;
         let made = sender.inside(|| -> io::Result<()> {
             let mut netlink = Netlink::new()?;
-            netlink.add_bridge(BRIDGE, self.mtu())?;
+            netlink.add_bridge(BRIDGE, on.mtu)?;
             let (bridge, own) = (if_nametoindex(BRIDGE.name)?, if_nametoindex(SENDER.name)?);
             for address in sender.addresses.both().into_iter().filter(is_there) {
                 netlink.remove_address(own, address, Prefixes::ONE_LINK.of(address))?;
@@ -194,13 +185,24 @@ impl Testbed {
             netlink.set_controller(own, bridge)
         });
         made.and_then(|made| made).map_err(missing("bridges"))?;
-        let far_end = self.far_end().addresses;
+        let far_end = on.far_end.addresses;
         let host =
             Host::new(BRIDGE, sender.addresses, Prefixes::ONE_LINK).neighbour(far_end, FAR_END);
         configure(&sender.namespace, &[host.untouched()])?;
         *is_there_already = true;
         Ok(())
     }
+}
+
+/// Joins a device of the sender's place to the bridge.
+pub(crate) fn switch_in(on: &On<'_>, device: &str) -> Result<(), TestbedError> {
+    let done = on.sender.inside(|| {
+        let (device, bridge) = (if_nametoindex(device)?, if_nametoindex(BRIDGE.name)?);
+        Netlink::new()?.set_controller(device, bridge)
+    });
+    let what = "join a device to the bridge";
+    done.and_then(|done| done)
+        .map_err(TestbedError::system(what))
 }
 
 /// What the kernel said where it has no such devices, and where it has.

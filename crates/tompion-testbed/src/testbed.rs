@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use tompion_time::os;
 
 use crate::TestbedError;
-use crate::addresses::{Block, Pair};
-use crate::attached::Attached;
+use crate::addresses::Pair;
+use crate::attached::{Attached, Attachment, Identity, On, switch_in};
 use crate::cross::CrossSender;
 use crate::measure::{Measurement, measure};
 use crate::namespace::Namespace;
@@ -104,16 +104,40 @@ impl Testbed {
         &self.topology.far_end
     }
 
-    pub(crate) fn attached(&self) -> &Attached {
-        &self.attached
+    /// A further machine, whose packets leave by the sender's device. It is there as long as the place is.
+    ///
+    /// # Errors
+    /// Where the kernel has no such devices, a router is part of the path, and where there are eleven machines
+    /// already.
+    pub fn attach(&self, how: Attachment) -> Result<Place, TestbedError> {
+        self.attached.attach(&self.on(), how)
     }
 
-    pub(crate) fn block(&self) -> Block {
-        self.topology.block
+    /// By what the next machine is to be known that is joined with a device of its own making, as a virtual
+    /// machine by a tap.
+    ///
+    /// # Errors
+    /// As [`attach`](Self::attach).
+    pub fn announce(&self) -> Result<Identity, TestbedError> {
+        self.attached.announce(&self.on())
     }
 
-    pub(crate) fn mtu(&self) -> u32 {
-        self.settings.mtu
+    /// Joins that device, which is in the sender's place and switched on.
+    ///
+    /// # Errors
+    /// Where there is no such device, or the kernel refuses it.
+    pub fn switch_in(&self, device: &str) -> Result<(), TestbedError> {
+        switch_in(&self.on(), device)
+    }
+
+    fn on(&self) -> On<'_> {
+        On {
+            sender: self.sender(),
+            far_end: self.far_end(),
+            block: self.topology.block,
+            mtu: self.settings.mtu,
+            has_router: self.topology.router.is_some(),
+        }
     }
 
     /// The path by which `nsenter --net=` enters the router while this process is there; `None` where the kernel

@@ -37,7 +37,9 @@ pub fn in_bytes(address: IpAddr) -> (u8, Vec<u8>) {
 
 impl Question<'_> {
     fn bytes(&self) -> Vec<u8> {
-        let attribute = self.attribute.map_or(0, |(_, value)| ATTRIBUTE + value.len());
+        let attribute = self
+            .attribute
+            .map_or(0, |(_, value)| ATTRIBUTE + value.len());
         let length = HEADER + self.fixed.len() + attribute;
         let mut bytes = Vec::with_capacity(length);
         bytes.extend((length as u32).to_ne_bytes());
@@ -164,7 +166,10 @@ mod tests {
         assert_eq!(read(&whole).unwrap().address(15), Some([0, 0, 0, 0].into()));
         for end in 0..whole.len() {
             let cut = read(&whole[..end]);
-            assert!(cut.is_err() || cut.unwrap().number(DEVICE).is_none(), "{end}");
+            assert!(
+                cut.is_err() || cut.unwrap().number(DEVICE).is_none(),
+                "{end}"
+            );
         }
         // An attribute of no length is passed over, head by head.
         let mut none = whole;

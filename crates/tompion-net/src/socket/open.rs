@@ -12,6 +12,7 @@ use crate::capability::{BufferSize, Capability, Ids, ReceiveStamps, TransmitStam
 use crate::error::NetError;
 use crate::ledger::Ledger;
 use crate::past_queue::{Ends, PastQueue};
+use crate::stamping::set_flags;
 use crate::stamps::TxKind;
 use crate::sys;
 
@@ -28,11 +29,6 @@ const ALL: u32 = libc::SOF_TIMESTAMPING_TX_SCHED
     | libc::SOF_TIMESTAMPING_OPT_CMSG
     | libc::SOF_TIMESTAMPING_OPT_TSONLY
     | libc::SOF_TIMESTAMPING_OPT_TX_SWHW;
-
-pub fn set_flags(file: BorrowedFd<'_>, flags: u32) -> io::Result<()> {
-    let name = libc::SO_TIMESTAMPING;
-    sys::set_option(file, libc::SOL_SOCKET, name, &flags.to_ne_bytes())
-}
 
 fn set_int(file: BorrowedFd<'_>, level: i32, name: i32, value: i32) -> io::Result<()> {
     sys::set_option(file, level, name, &value.to_ne_bytes())

@@ -29,7 +29,7 @@ fn try_settle() -> std::io::Result<()> {
     let kind = SocketType::DGRAM;
     let socket = rustix::net::socket_with(AddressFamily::INET, kind, SocketFlags::CLOEXEC, None)?;
     let file = socket.as_fd();
-    super::open::set_flags(
+    crate::stamping::set_flags(
         file,
         libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE,
     )?;
