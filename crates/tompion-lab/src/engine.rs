@@ -380,6 +380,8 @@ impl Lab {
             .map(|note| note.text)
             .collect();
         let which = format!("{} of replicate {}", self.plan.name_of(cell), replicate + 1);
+        let late = network.as_ref().and_then(|network| network.late.as_ref());
+        notes.extend(late.map(|late| format!("{which}: {late}.")));
         if (trials as usize) < wanted {
             notes.push(format!(
                 "{which} has {trials} of {wanted} trials: its time was up."

@@ -9,13 +9,14 @@ use std::thread::{self, Builder};
 use std::time::Duration;
 
 use tompion_load::{PeerSettings, serve_peer};
+use tompion_model::format_ns;
 use tompion_net::Stop;
 use tompion_packets::Tapping;
 use tompion_packets::reflector::{listen, serve};
 use tompion_platforms::platform::TaskError;
 use tompion_platforms::{Interface, Joined, Network, Tap};
 use tompion_stamp::{ClockAccount, Limits, Rate, ReflectorConfig};
-use tompion_testbed::{Attachment, Identity, Place, Testbed, prefer};
+use tompion_testbed::{Attachment, Counts, Fate, Identity, Place, Summary, Testbed, prefer};
 
 use crate::plan::TestbedPlan;
 use crate::plan::testbed::PEER_PORT;
@@ -24,6 +25,8 @@ use crate::plan::testbed::PEER_PORT;
 const PORT: u16 = 862;
 /// More packets than this are not kept of a cell: an instance may send any number. They take up to 200 bytes each.
 const MOST_TAPPED: u64 = 1 << 19;
+/// A path that is late by less than this is not told of, in nanoseconds.
+const TOLD_NS: i64 = 1_000_000;
 /// How long the far end has to open its socket.
 const READY: Duration = Duration::from_secs(10);
 /// Probes a second that are answered: of one source there may be as many as it likes.
@@ -51,11 +54,11 @@ impl Drop for Ends<'_> {
 
 impl Bed<'_> {
     /// Makes a network, does `work` in the network of its host, and takes it down. Returns what `work` does, and what
-    /// the tap saw meanwhile as a capture.
+    /// is known of the network then.
     pub fn with<T: Send>(
         plan: &TestbedPlan,
         work: impl FnOnce(&Bed<'_>) -> Result<T, TaskError> + Send,
-    ) -> Result<(T, Vec<u8>), TaskError> {
+    ) -> Result<(T, Networked), TaskError> {
         let testbed = Testbed::start(&plan.settings()).map_err(failed)?;
         if let Some(bucket) = plan.bucket() {
             testbed.sender().shape(bucket).map_err(failed)?;
@@ -117,11 +120,16 @@ impl Bed<'_> {
             let captured = capturing.join();
             let captured =
                 captured.map_err(|_| TaskError::Failed("the tap of a cell failed".to_owned()))?;
-            Ok((done?, captured.map_err(failed)?))
+            let networked = Networked {
+                far_end: far_end.addresses().v4.into(),
+                tapped: captured.map_err(failed)?,
+                late: testbed.summary().as_ref().and_then(late),
+            };
+            Ok((done?, networked))
         })
     }
 
-    /// The address of the far end.
+    /// The address of the far end, by which an instance is told of it.
     pub fn far_end(&self) -> IpAddr {
         self.testbed.far_end().addresses().v4.into()
     }
@@ -159,6 +167,32 @@ impl Bed<'_> {
         places.unwrap_or_else(PoisonError::into_inner).push(place);
         Ok(joined)
     }
+}
+
+/// What is known of the network of a cell that has been measured.
+#[derive(Debug, PartialEq)]
+pub(super) struct Networked {
+    /// Where the far end was.
+    pub far_end: IpAddr,
+    /// A capture of what the tap beside the host's device saw.
+    pub tapped: Vec<u8>,
+    /// How the path held up packets by itself, where it did.
+    pub late: Option<String>,
+}
+
+/// What the relay that is the path did wrong, in words.
+fn late(path: &Summary) -> Option<String> {
+    let ways = [&path.outward, &path.homeward];
+    let worst_ns = ways.map(|way| way.worst_late_ns).into_iter().max()?;
+    let sum = |of: fn(&Counts) -> u64| ways.into_iter().map(of).sum::<u64>();
+    (worst_ns > TOLD_NS).then(|| {
+        format!(
+            "its path, which runs here too, held up {} of {} packets by itself, the worst by {}",
+            sum(|way| way.late),
+            sum(|way| way.of(Fate::Sent)),
+            format_ns(worst_ns as f64)
+        )
+    })
 }
 
 fn config() -> ReflectorConfig {

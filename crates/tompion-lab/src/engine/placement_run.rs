@@ -4,7 +4,6 @@
 mod overlap;
 
 use std::borrow::Cow;
-use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +13,7 @@ use tompion_model::Unavailable;
 use tompion_time::os;
 
 use self::overlap::Overlap;
-use super::bed::Bed;
+use super::bed::{Bed, Networked};
 use crate::ledger::Beside;
 use crate::neighbour::NeighbourJob;
 use crate::placing;
@@ -59,15 +58,6 @@ pub(super) struct Done {
     pub beside: Vec<Beside>,
     /// The network of the cell, where it had one.
     pub network: Option<Networked>,
-}
-
-/// What is known of the network of a cell that has been measured.
-#[derive(Debug, PartialEq)]
-pub(super) struct Networked {
-    /// Where the far end was.
-    pub far_end: IpAddr,
-    /// A capture of what the tap beside the host's device saw.
-    pub tapped: Vec<u8>,
 }
 
 /// A guest, or a load of the host, beside the first guest.

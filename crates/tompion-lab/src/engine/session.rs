@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::Platforms;
 use super::bed::Bed;
-use super::placement_run::{Done, Networked, PlacementRun};
+use super::placement_run::{Done, PlacementRun};
 use crate::{CellJob, LabCell, LabPlan};
 use tompion_model::printable;
 use tompion_platforms::Network;
@@ -102,14 +102,14 @@ impl Session<'_> {
             return self.measured(plan, None, seed, replicate, cell);
         };
         let network = plan.platforms[cell.platform].network();
-        let (done, tapped) = Bed::with(testbed, |bed| {
+        let (done, networked) = Bed::with(testbed, |bed| {
             let plan = plan.at(bed.far_end());
-            let done = self.measured(&plan, Some((bed, network)), seed, replicate, cell)?;
-            Ok((done, bed.far_end()))
+            self.measured(&plan, Some((bed, network)), seed, replicate, cell)
         })?;
-        let (done, far_end) = done;
-        let network = Some(Networked { far_end, tapped });
-        Ok(Done { network, ..done })
+        Ok(Done {
+            network: Some(networked),
+            ..done
+        })
     }
 
     /// Has a cell measured, by one guest or several; also tells what its neighbours did.

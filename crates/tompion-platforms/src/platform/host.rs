@@ -59,6 +59,9 @@ impl Setup for Host {
 
 impl Platform for Host {
     fn presence(&self, program: &Path) -> Presence {
+        if !self.network.is_none() && !rustix::process::geteuid().is_root() {
+            return Presence::Absent("the network of a testbed is made by root alone".to_owned());
+        }
         match require_here(program) {
             Ok(()) => Presence::Present(Vec::new()),
             Err(why) => Presence::Absent(why.to_string()),
