@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
-use tompion_model::{
-    Environment, Factors, Note, Trial, TrialData, TrialDraft, factor, note_kind, shortened,
-};
-use tompion_run::probes::join::{JoinRunError, TapCapture, join};
+use tompion_model::{Environment, Factors, Note, Trial, TrialData, TrialDraft, factor};
+use tompion_path::stamps::recorded;
+use tompion_run::probes::join::{TapCapture, join};
 use tompion_store::{Run, RunWriter};
 
 use crate::plan::testbed::TAP;
@@ -89,12 +88,12 @@ fn take(
             save(&mut *writer, trial, &data)?;
         }
     }
-    let mut notes = limits::notes(&record.notes);
+    let notes = limits::notes(&record.notes);
     let mut trials = record.trials.len();
     if let Some(capture) = place.tapped {
         let joined = tempfile::tempdir_in(scratch).map_err(|e| wrong(&e))?;
-        let (with_tap, note) = tapped(&run, capture, &joined.path().join("run"));
-        notes.extend(note);
+        let with_tap =
+            tapped(&run, capture, &joined.path().join("run")).map_err(Failure::Result)?;
         let with_tap = with_tap.as_ref().unwrap_or(&run);
         trials = with_tap.record().trials.len();
         for trial in &with_tap.record().trials {
@@ -109,23 +108,22 @@ fn take(
     })
 }
 
-/// The result with what the tap at the host's device saw of it, in `directory`; none, and why, where that was nothing.
-fn tapped(run: &Run, capture: &[u8], directory: &Path) -> (Option<Run>, Option<Note>) {
+/// The result with what the tap at the host's device saw of it, in `directory`; none where it has no packets. All cells of
+/// a run have the tap's columns, so that one that cannot be joined has failed.
+fn tapped(run: &Run, capture: &[u8], directory: &Path) -> Result<Option<Run>, String> {
+    let has_packets = |trial: &Trial| trial.tables.contains_key(recorded::TABLE);
+    if !run.record().trials.iter().any(has_packets) {
+        return Ok(None);
+    }
     let taps = [TapCapture {
         name: TAP.to_owned(),
         capture,
     }];
     let joined = join(run, taps, directory);
     let opened = joined.and_then(|(_, directory)| Ok(Run::open_in(&directory)?));
-    match opened {
-        Ok(joined) => (Some(joined), None),
-        // Of another probe.
-        Err(JoinRunError::NoPackets) => (None, None),
-        Err(why) => {
-            let told = shortened(&format!("No tap is joined: {why}."));
-            (None, Some(Note::new(note_kind::REMARK, told)))
-        }
-    }
+    opened
+        .map(Some)
+        .map_err(|why| format!("it is not joined with its host's tap: {why}"))
 }
 
 /// Why a cell's trials are not in the run.

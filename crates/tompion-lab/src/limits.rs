@@ -77,6 +77,11 @@ pub(crate) fn check_environment(environment: &Environment) -> Result<(), String>
     }
 }
 
+/// Whether a level is the number of a CPU: any text would take room that others have.
+fn is_cpu(level: &str) -> bool {
+    level.len() <= 4 && level.bytes().all(|b| b.is_ascii_digit()) && !level.is_empty()
+}
+
 /// Refuses a longer description than the `trials` of a cell need, before it is read.
 pub(crate) fn check_description(directory: &Path, trials: usize) -> Result<(), String> {
     // Where it is missing the run is refused in better words.
@@ -108,6 +113,12 @@ pub(crate) fn check_trials(trials: &[Trial], wanted: &[Factors], bytes: u64) -> 
         let plain = key.clone().without(factor::CPU);
         if !wanted.iter().any(|w| w == key || *w == plain) {
             return Err(format!("its result is of another cell: {key}"));
+        }
+        if key.get(factor::CPU).is_some_and(|cpu| !is_cpu(cpu)) && !wanted.contains(key) {
+            return Err(format!(
+                "its result is of no CPU: {}",
+                shortened(&key.to_string())
+            ));
         }
         if !taken.insert(key) {
             return Err(format!("its result holds {key} twice"));
@@ -238,6 +249,8 @@ mod tests {
             ),
             (vec![ours.clone(), ours], "twice"),
             (vec![on("0"), on("0")], "twice"),
+            (vec![on("x")], "of no CPU"),
+            (vec![on("00001")], "of no CPU"),
         ] {
             let found = check(&hostile).unwrap_err();
             assert!(found.contains(why), "{found}");

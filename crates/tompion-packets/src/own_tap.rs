@@ -23,6 +23,8 @@ use crate::target::Protocol;
 const EVERY_NS: u64 = 20_000_000;
 /// Frames that are read by one call.
 const AT_ONCE: usize = 64;
+/// Of these so many, before it is looked whether it is to end.
+const ROUNDS: usize = 256;
 /// Room beside a probe and a reply each, for copies and for packets of others.
 const SPARE: usize = 4096;
 
@@ -140,9 +142,14 @@ fn watch(mut tap: Tap, records: Vec<TapRecord>, stop: &Stop) -> Seen {
     };
     loop {
         let is_last = stop.is_set();
-        loop {
+        let mut is_drained = false;
+        // However many come meanwhile.
+        for _ in 0..ROUNDS {
             match tap.read(&mut batch, |record| seen.take(&record)) {
-                Ok(0) => break,
+                Ok(0) => {
+                    is_drained = true;
+                    break;
+                }
                 Ok(_) => {}
                 // Told once, before the frames that came until then.
                 Err(error) if seen.failed.is_none() => seen.failed = Some(error),
@@ -151,6 +158,9 @@ fn watch(mut tap: Tap, records: Vec<TapRecord>, stop: &Stop) -> Seen {
         }
         if is_last || seen.failed.is_some() {
             break;
+        }
+        if !is_drained {
+            continue;
         }
         if let Err(error) = wait(&[], stop, EVERY_NS) {
             seen.failed = Some(error);

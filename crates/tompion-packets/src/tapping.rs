@@ -20,6 +20,8 @@ use crate::target::Protocol;
 const EVERY_NS: u64 = 50_000_000;
 /// Frames that are read by one call.
 const AT_ONCE: usize = 64;
+/// Of these so many, before it is looked whether it is to end.
+const ROUNDS: usize = 256;
 /// Bytes of a frame that are kept: two VLAN tags, the longest header of IPv4 or one of IPv6 with
 /// extensions, and STAMP's authenticated base packet, which has 112 bytes.
 pub const KEPT_BYTES: usize = 256;
@@ -188,8 +190,13 @@ impl<W: Write> Writing<'_, W> {
             // What was tapped before is in the file.
             let is_stopped = stop.is_set();
             let is_over = end_ns.is_some_and(|end| monotonic_ns() >= end);
-            let mut failed = None;
-            loop {
+            let (mut failed, mut is_drained) = (None, true);
+            for round in 0.. {
+                // However many come meanwhile.
+                if round == ROUNDS {
+                    is_drained = false;
+                    break;
+                }
                 let mut written = Ok(());
                 let read = tap.read(&mut batch, |record| {
                     if written.is_ok() && !self.is_full() {
@@ -214,6 +221,9 @@ impl<W: Write> Writing<'_, W> {
                 None if is_over => return Ok((Ended::Duration, None)),
                 None if is_stopped => return Ok((Ended::Stopped, None)),
                 None => {}
+            }
+            if !is_drained {
+                continue;
             }
             let left = end_ns.map_or(u64::MAX, |end| end.saturating_sub(monotonic_ns()));
             if let Err(error) = wait(&[], stop, left.min(EVERY_NS)) {

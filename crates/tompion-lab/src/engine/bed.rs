@@ -23,8 +23,8 @@ use crate::plan::testbed::PEER_PORT;
 
 /// Where the far end answers probes.
 const PORT: u16 = 862;
-/// More packets than this are not kept of a cell: an instance may send any number. They take up to 200 bytes each.
-const MOST_TAPPED: u64 = 1 << 19;
+/// More packets than this are not kept of a cell: an instance may send any number. They take up to 300 bytes each.
+const MOST_TAPPED: u64 = 1 << 18;
 /// A path that is late by less than this is not told of, in nanoseconds.
 const TOLD_NS: i64 = 1_000_000;
 /// How long the far end has to open its socket.

@@ -10,7 +10,8 @@ use tompion_time::os;
 
 use crate::error::PacketError;
 
-/// Connections at a time; the one that has been silent for longest makes room for another.
+/// Connections at a time. One that never said anything makes room for another, else the one that has been silent for
+/// longest.
 const MOST: usize = MOST_FILES - 1;
 /// Bytes of a connection at once, and in a second.
 const AT_ONCE: usize = 4096;
@@ -27,6 +28,8 @@ pub struct TcpEcho(TcpListener);
 
 struct Connection {
     stream: TcpStream,
+    /// Whether it ever said anything, and when it did last or came.
+    has_spoken: bool,
     heard_ns: u64,
     /// Since when bytes are counted, and how many there were.
     since_ns: u64,
@@ -69,7 +72,8 @@ impl TcpEcho {
     }
 
     fn admit(&self, all: &mut Vec<Connection>, now_ns: u64) {
-        loop {
+        // However many come: those who are there have their turn.
+        for _ in 0..MOST {
             let stream = match self.0.accept() {
                 Ok((stream, _)) => stream,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
@@ -82,11 +86,13 @@ impl TcpEcho {
                 continue;
             }
             if all.len() >= MOST {
-                let silent = (0..all.len()).min_by_key(|at| all[*at].heard_ns);
+                let silent =
+                    (0..all.len()).min_by_key(|at| (all[*at].has_spoken, all[*at].heard_ns));
                 silent.map(|at| all.swap_remove(at));
             }
             all.push(Connection {
                 stream,
+                has_spoken: false,
                 heard_ns: now_ns,
                 since_ns: now_ns,
                 bytes: 0,
@@ -110,7 +116,7 @@ impl Connection {
         if now_ns.saturating_sub(self.since_ns) >= SECOND_NS {
             (self.since_ns, self.bytes) = (now_ns, 0);
         }
-        self.heard_ns = now_ns;
+        (self.has_spoken, self.heard_ns) = (true, now_ns);
         self.bytes += length;
         self.bytes <= A_SECOND && matches!(self.stream.write(&room[..length]), Ok(n) if n == length)
     }
@@ -156,10 +162,14 @@ mod tests {
     #[test]
     fn a_hundred_silent_ones_keep_nobody_out() {
         echoing(|at| {
-            let silent: Vec<TcpStream> =
-                (0..100).map(|_| TcpStream::connect(at).unwrap()).collect();
-            assert!(comes_back(&TcpStream::connect(at).unwrap()));
-            drop(silent);
+            let connect = |_| TcpStream::connect(at).unwrap();
+            let before: Vec<TcpStream> = (0..100).map(connect).collect();
+            let served = TcpStream::connect(at).unwrap();
+            assert!(comes_back(&served));
+            // Nor do those that come later throw out who is served.
+            let after: Vec<TcpStream> = (0..100).map(connect).collect();
+            assert!(comes_back(&served));
+            drop((before, after));
         });
     }
 

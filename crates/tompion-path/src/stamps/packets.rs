@@ -309,13 +309,20 @@ impl Packets {
         named.map(|(i, tap)| (TapId::new(i as u8), tap.name.as_str()))
     }
 
-    /// Calls taps otherwise; a name that another tap has already is left as it was.
+    /// Calls taps otherwise, all at once: no old name stays. Of two that would be called alike the second is called by its
+    /// number.
     pub fn rename_taps(&mut self, mut new: impl FnMut(&str) -> String) {
-        for place in 0..self.taps.len() {
-            let name = new(&self.taps[place].name);
-            if !name.is_empty() && self.tap(&name).is_none() {
-                self.taps[place].name = name;
-            }
+        let mut named: Vec<String> = Vec::with_capacity(self.taps.len());
+        for (number, tap) in self.taps.iter().enumerate() {
+            let name = new(&tap.name);
+            let is_free = !name.is_empty() && !named.contains(&name);
+            let numbers = (number + 1..).map(|n| format!("tap-{n}"));
+            let other = || numbers.into_iter().find(|other| !named.contains(other));
+            let name = is_free.then_some(name).or_else(other);
+            named.extend(name);
+        }
+        for (tap, name) in self.taps.iter_mut().zip(named) {
+            tap.name = name;
         }
     }
 

@@ -20,11 +20,13 @@ pub fn is_tap_name(name: &str) -> bool {
         Vantage::Kernel,
         Vantage::Hardware,
     ];
+    let own = own.map(|vantage| vantage.to_string());
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '-';
     !name.is_empty()
         && name.len() <= LONGEST_TAP_NAME
         && name.chars().all(is_plain)
-        && own.iter().all(|vantage| vantage.to_string() != name)
+        && name != super::PATH
+        && own.iter().all(|vantage| vantage != name)
 }
 
 /// All places that stamp with what their columns begin with: those that every table has, then
@@ -54,4 +56,32 @@ pub(super) fn add(packets: &mut Packets, table: &SideTable) -> Result<(), Record
         packets.add_tap(name, Clock::other(number as u8))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_tap_is_called_like_a_vantage_point_of_the_senders_own() {
+        for own in ["user", "qdisc", "kernel", "hardware", "path", "", "a b"] {
+            assert!(!is_tap_name(own), "{own}");
+        }
+        assert!(is_tap_name("host") && is_tap_name("vif1.0"));
+    }
+
+    #[test]
+    fn taps_are_renamed_all_at_once() {
+        let mut packets = Packets::new();
+        for (number, name) in ["db1.corp", "vantage-1", "x"].into_iter().enumerate() {
+            packets.add_tap(name, Clock::other(number as u8)).unwrap();
+        }
+        let mut given = 0;
+        packets.rename_taps(|_| {
+            given += 1;
+            format!("vantage-{}", given.min(2))
+        });
+        let names: Vec<&str> = packets.taps().map(|(_, name)| name).collect();
+        assert_eq!(names, ["vantage-1", "vantage-2", "tap-3"]);
+    }
 }
