@@ -124,7 +124,7 @@ def test_it_ends_after_a_count_or_a_time_and_goes_by_hosts(tmp_path):
         ping(port, "--count", 10, "--interval", "5ms")
         assert tapping.wait() == (0, "", "")
         assert len(captured(tmp_path / "count")) == 7
-        tapping = Tapping(tmp_path / "time", "--port", port, "--duration", "700ms", "--host", "192.0.2.7", "--json")
+        tapping = Tapping(tmp_path / "time", "--port", port, "--duration", "2s", "--host", "192.0.2.7", "--json")
         ping(port, "--count", 5, "--interval", "5ms")
         status, out, _ = tapping.wait()
         assert status == 0 and json.loads(out)["ended"] == "duration"
