@@ -74,8 +74,11 @@ fn take(
     let record = run.record();
     limits::check_trials(&record.trials, wanted, length).map_err(Failure::Result)?;
     limits::check_environment(&record.header.environment).map_err(Failure::Result)?;
-    let share = limits::share(place.results, place.keys, wanted.len(), record.trials.len());
-    let save = |writer: &mut RunWriter, trial: &Trial, data: &TrialData| {
+    if place.tapped.is_some() {
+        limits::check_joined(&record.trials).map_err(Failure::Result)?;
+    }
+    let save = |writer: &mut RunWriter, trials: usize, trial: &Trial, data: &TrialData| {
+        let share = limits::share(place.results, place.keys, trials);
         let saved = writer.save_share(draft(trial, place), data, share);
         saved.map(drop).map_err(Failure::Saving)
     };
@@ -85,7 +88,7 @@ fn take(
         let data = run.data(trial).map_err(|e| wrong(&e))?;
         limits::check_tables(&data).map_err(Failure::Result)?;
         if place.tapped.is_none() {
-            save(&mut *writer, trial, &data)?;
+            save(&mut *writer, record.trials.len(), trial, &data)?;
         }
     }
     let notes = limits::notes(&record.notes);
@@ -98,7 +101,7 @@ fn take(
         trials = with_tap.record().trials.len();
         for trial in &with_tap.record().trials {
             let data = with_tap.data(trial).map_err(|e| wrong(&e))?;
-            save(&mut *writer, trial, &data)?;
+            save(&mut *writer, trials, trial, &data)?;
         }
     }
     Ok(Collected {
@@ -397,7 +400,7 @@ mod tests {
         assert!(told.contains("tables of 6553600 values, at most"), "{told}");
     }
 
-    /// A result of one key on so many CPUs, each trial with as many bytes of description, of a machine with so
+    /// A result of one key, or of it on so many CPUs, each trial with as many bytes of description, of a machine with so
     /// many caches.
     fn flooding(d: &Path, cpus: usize, words: usize, caches: usize) -> Vec<u8> {
         let honest = d.join("honest");
@@ -411,7 +414,9 @@ mod tests {
         let data = run.data(first).unwrap();
         for cpu in 0..cpus {
             let mut draft = TrialDraft::from(first.clone());
-            draft.factors = draft.factors.with(factor::CPU, cpu.to_string());
+            if cpus > 1 {
+                draft.factors = draft.factors.with(factor::CPU, cpu.to_string());
+            }
             draft.measurement.technique = "x".repeat(words);
             writer.save(draft, &data).unwrap();
         }
@@ -440,7 +445,7 @@ mod tests {
         };
         assert_eq!(told(1, 2_000, 4), "");
         let why = told(64, 0, 4);
-        assert!(why.contains("one of 192000 has at most"), "{why}");
+        assert!(why.contains("64 trials, at most 1"), "{why}");
         let why = told(1, 20_000, 4);
         assert!(why.contains("one of 3000 has at most 9786"), "{why}");
         let why = told(1, 0, 500);

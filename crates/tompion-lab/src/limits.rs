@@ -5,9 +5,11 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use tompion_model::{
-    Environment, Factors, Note, SideTable, Trial, TrialData, factor, shortened, stall_parts, table,
+    Environment, Factors, Note, SideTable, Trial, TrialData, shortened, stall_parts, table,
 };
 use tompion_path::stamps::{Packets, recorded};
+use tompion_platforms::platform::MOST_OUTPUT;
+use tompion_run::probes::join::is_of_program;
 use tompion_store::{RUN_FILE, Share};
 
 /// Bytes of `run.json`, beside those for each trial. Honest ones have some 10,000; a reader may
@@ -24,11 +26,12 @@ const BYTES_OF_ROW: u64 = 8;
 /// The most of them.
 const MOST_BESIDE: u64 = 1 << 21;
 
+/// Probes of a result that is joined with its host's tap: they are in memory at once, a hundred bytes each.
+const JOINED: u64 = 1 << 20;
+
 /// Values of a trial's other tables together, whatever the length of the result: they are in memory
 /// at once, and take up to 50 bytes each.
 const VALUES_BESIDE: u64 = 1 << 22;
-/// Trials that a result has of a key at most, which differ by their CPU.
-const TRIALS_OF_KEY: u64 = 64;
 /// Trials of a run at most.
 const TRIALS: u64 = 1 << 20;
 /// Bytes of what a cell's result says of its machine, and values of it, an object counted eightfold as a
@@ -37,6 +40,15 @@ const ENVIRONMENT: usize = 16 << 10;
 const VALUES_OF_ENVIRONMENT: usize = 1 << 10;
 /// Notes of a cell; honest ones have a handful. The lab keeps them all to its end.
 const NOTES: usize = 16;
+
+/// What guests that measure at once may write to standard output together, but each this at least, in bytes: all of it is
+/// in memory at once.
+const LEAST_OUTPUT: u64 = 4 << 20;
+
+/// What each of so many guests that measure at once may write to standard output, in bytes.
+pub(crate) fn output(guests: usize) -> u64 {
+    (MOST_OUTPUT / guests.max(1) as u64).max(LEAST_OUTPUT)
+}
 
 /// A reason in one line of bounded length, which controls no terminal: it may be an instance's words.
 pub(crate) fn reason(why: &str) -> String {
@@ -49,17 +61,13 @@ pub(crate) fn notes(notes: &[Note]) -> Vec<Note> {
     notes.iter().take(NOTES).map(shown).collect()
 }
 
-/// What one trial of a result of `trials`, of which `wanted` were asked for, may take of the run of a lab that
-/// has so many results with so many keys in all.
-pub(crate) fn share(results: u64, keys: u64, wanted: usize, trials: usize) -> Share {
-    let trials = trials.max(1) as u64;
+/// What one trial of a result of `trials` may take of the run of a lab that has so many results with so many keys in
+/// all.
+pub(crate) fn share(results: u64, keys: u64, trials: usize) -> Share {
     Share {
-        of: results.saturating_mul(trials),
-        trials: keys.saturating_mul(TRIALS_OF_KEY).min(TRIALS),
-        // Where there are several of a key they have its part together.
-        descriptions: keys
-            .saturating_mul(trials.div_ceil(wanted.max(1) as u64))
-            .max(1),
+        of: results.saturating_mul(trials.max(1) as u64),
+        trials: keys.min(TRIALS),
+        descriptions: keys.max(1),
     }
 }
 
@@ -75,11 +83,6 @@ pub(crate) fn check_environment(environment: &Environment) -> Result<(), String>
         )),
         false => Ok(()),
     }
-}
-
-/// Whether a level is the number of a CPU: any text would take room that others have.
-fn is_cpu(level: &str) -> bool {
-    level.len() <= 4 && level.bytes().all(|b| b.is_ascii_digit()) && !level.is_empty()
 }
 
 /// Refuses a longer description than the `trials` of a cell need, before it is read.
@@ -101,24 +104,16 @@ pub(crate) fn check_trials(trials: &[Trial], wanted: &[Factors], bytes: u64) -> 
     if trials.is_empty() {
         return Err("its result holds no trial".to_owned());
     }
-    let most = (wanted.len() as u64).saturating_mul(TRIALS_OF_KEY);
-    if trials.len() as u64 > most {
-        let found = trials.len();
+    let (found, most) = (trials.len(), wanted.len());
+    if found > most {
         return Err(format!("its result has {found} trials, at most {most}"));
     }
     let mut taken = HashSet::new();
     for trial in trials {
         let key = &trial.factors;
-        // Where a probe watches several CPUs, each has a trial.
-        let plain = key.clone().without(factor::CPU);
-        if !wanted.iter().any(|w| w == key || *w == plain) {
+        if !wanted.contains(key) {
+            let key = shortened(&key.to_string());
             return Err(format!("its result is of another cell: {key}"));
-        }
-        if key.get(factor::CPU).is_some_and(|cpu| !is_cpu(cpu)) && !wanted.contains(key) {
-            return Err(format!(
-                "its result is of no CPU: {}",
-                shortened(&key.to_string())
-            ));
         }
         if !taken.insert(key) {
             return Err(format!("its result holds {key} twice"));
@@ -142,6 +137,28 @@ pub(crate) fn check_trials(trials: &[Trial], wanted: &[Factors], bytes: u64) -> 
         }
     }
     Ok(())
+}
+
+/// Refuses stamps of packets in other trials than they are joined in, and more of them than are taken into memory.
+pub(crate) fn check_joined(trials: &[Trial]) -> Result<(), String> {
+    let stamps = |trial: &Trial| trial.tables.get(recorded::TABLE).map(|at| at.rows);
+    let mut probes = 0_u64;
+    for trial in trials {
+        let Some(rows) = stamps(trial) else { continue };
+        if !is_of_program(&trial.factors) {
+            return Err(format!(
+                "its result has stamps of packets beside {}",
+                shortened(&trial.factors.to_string())
+            ));
+        }
+        probes = probes.saturating_add(rows);
+    }
+    match probes > JOINED {
+        true => Err(format!(
+            "its result has {probes} probes, of which at most {JOINED} are joined with a tap"
+        )),
+        false => Ok(()),
+    }
 }
 
 /// Refuses more values beside a trial's samples than are taken into memory.
@@ -186,7 +203,7 @@ pub(crate) fn check_tables(data: &TrialData) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tompion_model::{Column, TableRef, Values};
+    use tompion_model::{Column, TableRef, Values, factor};
 
     fn key(method: &str) -> Factors {
         let probe = Factors::new().with(factor::PROBE, "stalls");
@@ -233,9 +250,6 @@ mod tests {
         let check = |trials: &[Trial]| check_trials(trials, &wanted, 0);
         let ours = trial(key("busy-loop"), &[]);
         assert_eq!(check(std::slice::from_ref(&ours)), Ok(()));
-        // One for each CPU of a watch over several.
-        let on = |cpu| trial(key("busy-loop").with(factor::CPU, cpu), &[]);
-        assert_eq!(check(&[on("0"), on("1")]), Ok(()));
         for (hostile, why) in [
             (vec![], "no trial"),
             (vec![trial(key("usleep"), &[])], "another cell"),
@@ -247,14 +261,19 @@ mod tests {
                 vec![trial(key("busy-loop").with(factor::PLATFORM, "host"), &[])],
                 "another cell",
             ),
-            (vec![ours.clone(), ours], "twice"),
-            (vec![on("0"), on("0")], "twice"),
-            (vec![on("x")], "of no CPU"),
-            (vec![on("00001")], "of no CPU"),
+            // A further cell of the lab's run.
+            (
+                vec![trial(key("busy-loop").with(factor::CPU, "0"), &[])],
+                "another cell",
+            ),
+            (vec![ours.clone(); 2], "2 trials, at most 1"),
         ] {
             let found = check(&hostile).unwrap_err();
             assert!(found.contains(why), "{found}");
         }
+        let both = [key("busy-loop"), key("usleep")];
+        let found = check_trials(&[ours.clone(), ours], &both, 0).unwrap_err();
+        assert!(found.contains("twice"), "{found}");
     }
 
     #[test]

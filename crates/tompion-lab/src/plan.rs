@@ -188,7 +188,7 @@ impl LabPlan {
         const OF_GUEST: usize = factor::GUEST.len() + 4;
         let pairs = (0..self.loads.len())
             .flat_map(|load| (0..self.probes.len()).map(move |probe| (load, probe)));
-        let (mut keys, mut bytes, mut trials) = (0_u64, 0_u64, 0_u64);
+        let (mut keys, mut bytes) = (0_u64, 0_u64);
         for (load, probe) in pairs {
             let plan = self.probes[probe].plan(&self.loads[load], 0);
             for cell in plan.map(|plan| plan.cells).unwrap_or_default() {
@@ -197,8 +197,6 @@ impl LabPlan {
                     own.extend(keys_of_tap(&own, TAP));
                 }
                 keys += own.len() as u64;
-                // Those of busy loops on several CPUs have one key here.
-                trials += own.len().max(cell.trials()) as u64;
                 bytes += own.iter().map(Planned::bytes_of).sum::<u64>();
             }
         }
@@ -216,9 +214,7 @@ impl LabPlan {
         }
         let cells = keys.saturating_mul(places);
         Planned {
-            trials: trials
-                .saturating_mul(places)
-                .saturating_mul(self.replicates.into()),
+            trials: cells.saturating_mul(self.replicates.into()),
             platforms: self.platforms.len() as u64,
             cells,
             key_bytes: bytes

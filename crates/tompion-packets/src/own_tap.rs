@@ -17,14 +17,11 @@ use crate::error::PacketError;
 use crate::marks::Marks;
 use crate::measure::Settings;
 use crate::sighted::Sighted;
+use crate::tapping::{AT_ONCE, ROUNDS};
 use crate::target::Protocol;
 
 /// How often it is read, in nanoseconds. Its buffer holds some 20,000 frames.
 const EVERY_NS: u64 = 20_000_000;
-/// Frames that are read by one call.
-const AT_ONCE: usize = 64;
-/// Of these so many, before it is looked whether it is to end.
-const ROUNDS: usize = 256;
 /// Room beside a probe and a reply each, for copies and for packets of others.
 const SPARE: usize = 4096;
 

@@ -19,9 +19,9 @@ use crate::target::Protocol;
 /// How often the tap is read, in nanoseconds: no packet wakes anybody up.
 const EVERY_NS: u64 = 50_000_000;
 /// Frames that are read by one call.
-const AT_ONCE: usize = 64;
+pub(crate) const AT_ONCE: usize = 64;
 /// Of these so many, before it is looked whether it is to end.
-const ROUNDS: usize = 256;
+pub(crate) const ROUNDS: usize = 256;
 /// Bytes of a frame that are kept: two VLAN tags, the longest header of IPv4 or one of IPv6 with
 /// extensions, and STAMP's authenticated base packet, which has 112 bytes.
 pub const KEPT_BYTES: usize = 256;

@@ -21,6 +21,8 @@ pub struct TcpBeside {
     stream: TcpStream,
     interval_ns: u64,
     next_ns: u64,
+    /// Whether a byte came back since it was looked last: only then there is a new figure.
+    came_back: bool,
     smoothed_ns: Vec<i64>,
     last: Option<TcpTimes>,
     ended: Option<io::Error>,
@@ -55,41 +57,46 @@ impl TcpBeside {
             stream,
             interval_ns: u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX),
             next_ns: 0,
+            came_back: false,
             smoothed_ns: Vec::with_capacity(most),
             last: None,
             ended: None,
         })
     }
 
-    /// Looks at what the kernel has, and sends the next byte. Call it when no probe is under way.
+    /// Looks at what the kernel has where a byte came back, and sends the next one. Call it when no probe is under way.
     pub fn turn(&mut self) {
         let now_ns = monotonic_ns();
         if now_ns < self.next_ns || self.ended.is_some() {
             return;
         }
-        // From the first byte that came back on: before, there is the handshake alone.
-        let is_first = self.next_ns == 0;
         self.next_ns = now_ns.saturating_add(self.interval_ns);
-        if let Err(error) = self.exchange(is_first) {
+        if let Err(error) = self.look().and_then(|()| self.send()) {
             self.ended = Some(error);
         }
     }
 
-    fn exchange(&mut self, is_first: bool) -> io::Result<()> {
+    fn look(&mut self) -> io::Result<()> {
         match self.stream.read(&mut [0; 64]) {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(_) => {}
+            Ok(_) => self.came_back = true,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(error) => return Err(error),
         }
-        if !is_first {
-            let times = tcp_times(&self.stream)?;
-            self.last = Some(times);
-            if self.smoothed_ns.len() < self.smoothed_ns.capacity() {
-                let ns = i64::try_from(times.smoothed_ns).unwrap_or(i64::MAX);
-                self.smoothed_ns.push(ns);
-            }
+        // Before the first one there is the handshake alone.
+        if !std::mem::take(&mut self.came_back) {
+            return Ok(());
         }
+        let times = tcp_times(&self.stream)?;
+        self.last = Some(times);
+        if self.smoothed_ns.len() < self.smoothed_ns.capacity() {
+            let ns = i64::try_from(times.smoothed_ns).unwrap_or(i64::MAX);
+            self.smoothed_ns.push(ns);
+        }
+        Ok(())
+    }
+
+    fn send(&mut self) -> io::Result<()> {
         match self.stream.write(&[0]) {
             Ok(_) => Ok(()),
             // What was lost is sent again first.
@@ -102,7 +109,13 @@ impl TcpBeside {
     ///
     /// # Errors
     /// The far end ended the connection at once: what listens there is no echo.
-    pub fn finish(self) -> Result<TcpSeen, PacketError> {
+    pub fn finish(mut self) -> Result<TcpSeen, PacketError> {
+        // Of the last byte.
+        if self.ended.is_none()
+            && let Err(error) = self.look()
+        {
+            self.ended = Some(error);
+        }
         if self.last.is_none()
             && let Some(source) = self.ended
         {

@@ -23,9 +23,9 @@ use object::{Object, ObjectSection};
 use crate::keys::Table;
 use crate::leftovers::Workspace;
 use crate::network::{Joined, Network};
-use crate::process::{self, ask};
+use crate::process::{self, Bounds, ask};
 
-pub use crate::process::{Output, TaskError};
+pub use crate::process::{MOST_OUTPUT, Output, TaskError};
 pub use host::Host;
 pub use qemu::QemuSettings;
 pub use running::{Running, Start};
@@ -158,6 +158,8 @@ pub struct Task<'a> {
     pub workspace: &'a Workspace,
     /// From its start to its end, after which it is killed.
     pub limit: Duration,
+    /// Bytes that it may write to standard output; beyond these it is killed.
+    pub most_output: u64,
     /// Ends it early.
     pub stop: &'a Arc<AtomicBool>,
     /// Its CPUs and control group; those of the lab itself where absent. The calling
@@ -167,6 +169,15 @@ pub struct Task<'a> {
     pub joined: Option<&'a Joined>,
     /// Takes what the program writes to standard error, as it comes.
     pub telling: Option<&'a SyncSender<Vec<u8>>>,
+}
+
+impl Task<'_> {
+    fn bounds(&self) -> Bounds {
+        Bounds {
+            time: self.limit,
+            output: self.most_output,
+        }
+    }
 }
 
 /// A kind of platform, set up as a plan says.

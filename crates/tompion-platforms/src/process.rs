@@ -17,7 +17,7 @@ const LOOK: Duration = Duration::from_millis(250);
 /// From closing its output to its end.
 const END: Duration = Duration::from_secs(30);
 /// What standard output may hold, in bytes; results of a cell are a hundredth of that.
-const MOST: u64 = 64 << 20;
+pub const MOST_OUTPUT: u64 = 64 << 20;
 /// What is kept of standard error, in bytes.
 const MOST_WORDS: usize = 1 << 20;
 
@@ -57,6 +57,24 @@ impl From<Unavailable> for TaskError {
     }
 }
 
+/// What a process may take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    /// From its start to its end.
+    pub time: Duration,
+    /// Of standard output, in bytes.
+    pub output: u64,
+}
+
+impl From<Duration> for Bounds {
+    fn from(time: Duration) -> Self {
+        Self {
+            time,
+            output: MOST_OUTPUT,
+        }
+    }
+}
+
 /// What a process may read.
 pub(crate) enum Input {
     /// Nothing, not even that nothing more comes, for as long as it runs.
@@ -72,18 +90,18 @@ pub(crate) struct Ended {
     pub stderr: Vec<u8>,
 }
 
-/// Runs `command` to its end. Where that does not come in time, or `stop` is set, `end`
+/// Runs `command` to its end. Where that does not come within `bounds`, or `stop` is set, `end`
 /// ends what the command's death alone would leave, and the command is killed.
 /// `telling` gets what it says on standard error, as it comes.
 pub(crate) fn run(
     mut command: Command,
-    limit: Duration,
+    bounds: impl Into<Bounds>,
     stop: &AtomicBool,
     telling: Option<&SyncSender<Vec<u8>>>,
     end: impl Fn(),
 ) -> Result<Output, TaskError> {
     command.stdin(Stdio::null());
-    let ended = run_as_is(command, limit, stop, telling, end)?;
+    let ended = run_as_is(command, bounds.into(), stop, telling, end)?;
     Ok(Output {
         success: ended.status.success(),
         status: ended.status.to_string(),
@@ -96,14 +114,14 @@ pub(crate) fn run(
 pub(crate) fn run_with(
     mut command: Command,
     input: Input,
-    limit: Duration,
+    bounds: impl Into<Bounds>,
     stop: &AtomicBool,
 ) -> Result<Ended, TaskError> {
     command.stdin(match input {
         Input::Held => Stdio::piped(),
         Input::File(file) => file.into(),
     });
-    run_as_is(command, limit, stop, None, || ())
+    run_as_is(command, bounds.into(), stop, None, || ())
 }
 
 /// What a program answers that is asked for a word or to tidy up, not for work.
@@ -117,7 +135,7 @@ pub(crate) fn ask(command: Command, limit: Duration) -> Result<Output, Unavailab
 
 fn run_as_is(
     mut command: Command,
-    limit: Duration,
+    bounds: Bounds,
     stop: &AtomicBool,
     telling: Option<&SyncSender<Vec<u8>>>,
     end: impl Fn(),
@@ -134,8 +152,8 @@ fn run_as_is(
         .map_err(|e| TaskError::Failed(format!("cannot start {name}: {e}")))?;
     // Waiting for it would close this.
     let _held = child.stdin.take();
-    let until = Instant::now() + limit;
-    let outputs = read_both(&mut child, telling)
+    let until = Instant::now() + bounds.time;
+    let outputs = read_both(&mut child, bounds.output, telling)
         .map_err(Early::Deaf)
         .and_then(|(out, err)| Ok((wait_for(out, until, stop)?, wait_for(err, until, stop)?)));
     let ended = outputs.and_then(|outputs| Ok((outputs, wait(&mut child, END)?)));
@@ -155,11 +173,11 @@ fn run_as_is(
                 Early::Deaf(why) => TaskError::Failed(format!("{name} cannot be heard: {why}")),
                 Early::Endless => TaskError::Failed(format!(
                     "wrote more than {} MiB to standard output, killed",
-                    MOST >> 20
+                    bounds.output >> 20
                 )),
                 Early::Late => TaskError::Late(format!(
                     "still running after {:.0} s, killed",
-                    limit.as_secs_f64()
+                    bounds.time.as_secs_f64()
                 )),
             })
         }
@@ -183,10 +201,11 @@ type Coming = Receiver<Result<Vec<u8>, Endless>>;
 
 fn read_both(
     child: &mut Child,
+    most: u64,
     telling: Option<&SyncSender<Vec<u8>>>,
 ) -> io::Result<(Coming, Coming)> {
     let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
-    let stdout = read_result(child.stdout.take().ok_or_else(gone)?)?;
+    let stdout = read_result(child.stdout.take().ok_or_else(gone)?, most)?;
     let stderr = child.stderr.take().ok_or_else(gone)?;
     Ok((stdout, read_words(stderr, telling.cloned())?))
 }
@@ -220,12 +239,12 @@ fn wait(child: &mut Child, limit: Duration) -> Result<ExitStatus, Early> {
 
 /// Reads a result to its end, as long as it is one. The thread is left to itself: whoever
 /// holds the other end of the pipe may outlive us.
-fn read_result(stream: impl Read + Send + 'static) -> io::Result<Coming> {
+fn read_result(stream: impl Read + Send + 'static, most: u64) -> io::Result<Coming> {
     let (send, receive) = channel();
     thread::Builder::new().spawn(move || {
         let mut bytes = Vec::new();
-        let _ = stream.take(MOST + 1).read_to_end(&mut bytes);
-        let whole = bytes.len() as u64 <= MOST;
+        let _ = stream.take(most + 1).read_to_end(&mut bytes);
+        let whole = bytes.len() as u64 <= most;
         // Nobody may be waiting any more.
         let _ = send.send(whole.then_some(bytes).ok_or(Endless));
     })?;

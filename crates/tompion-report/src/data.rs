@@ -18,7 +18,7 @@ use crate::disturbed::Disturbed;
 use crate::evidence::Evidence;
 use crate::figures::supported;
 use crate::over_blocks::{OverBlocks, no_interval};
-use crate::packet_delay::PacketsView;
+use crate::packet_delay::{PacketsView, Room};
 use crate::precision::ns_within;
 use crate::series::TrialSeries;
 use crate::stalls::{Bin, StallsView, binary_bins};
@@ -234,7 +234,7 @@ struct Extra {
 }
 
 impl Extra {
-    fn add(&mut self, trial: &Trial, data: &TrialData, blocks: usize) {
+    fn add(&mut self, trial: &Trial, data: &TrialData, blocks: usize, room: &mut Room) {
         if trial.factors.level(factor::PROBE) == timer_events::NAME {
             self.timer.get_or_insert_default().add(trial, data, blocks);
         }
@@ -242,7 +242,8 @@ impl Extra {
             self.stalls.get_or_insert_default().add(trial, data, blocks);
         }
         if trial.findings.round_trips.is_some() {
-            self.packets.get_or_insert_default().add(trial, data);
+            let packets = self.packets.get_or_insert_default();
+            packets.add(trial, data, room);
         }
         self.series.push(TrialSeries::of(trial, data, blocks));
         self.left_out += data.samples.iter().filter(|s| s.mark.is_left_out()).count() as u64;
@@ -271,9 +272,15 @@ impl ReportData {
         let sharing = blocks.unwrap_or(1) * cells.len().div_ceil(CELLS_WHOLE).max(1);
         let mut extras: BTreeMap<Factors, Extra> = BTreeMap::new();
         let mut evidence = Evidence::default();
+        let mut room = Room::default();
         let cells = run.cells(|trial, data| {
             let extra = extras.entry(trial.factors.clone()).or_default();
-            extra.add(trial, data, sharing);
+            extra.add(trial, data, sharing, &mut room);
+            room.make(
+                extras
+                    .values_mut()
+                    .filter_map(|extra| extra.packets.as_mut()),
+            );
             evidence.add(trial);
         })?;
         let mut tracks = Vec::new();

@@ -33,6 +33,52 @@ impl Distribution {
     }
 }
 
+impl Distribution {
+    /// The same where there are at most `most` distinct values; else some `most` of them, at most twice as many, each the
+    /// mean of neighbours that lie within a few ranks: the fewer the nearer they are to one of the two ends.
+    ///
+    /// How many that are is the scale function k1 of Dunning and Ertl, "Computing Extremely Accurate Quantiles Using
+    /// t-Digests" (2019): at the quantile `q` a share of the values of at most `pi sqrt(q (1 - q)) / most`, or values that are
+    /// all alike. The smallest and the largest value are kept. Unlike [`bounded`](Self::bounded) it holds whatever the
+    /// values are, and says nothing of how near to one another they lie.
+    pub fn clustered(&self, most: usize) -> Self {
+        let pairs = self.pairs();
+        if pairs.len() <= most {
+            return self.clone();
+        }
+        let [first, within @ .., last] = pairs else {
+            return self.clone();
+        };
+        let all = self.len() as f64;
+        // Grows by one from cluster to cluster.
+        let scale = |below: u64| {
+            let q = below as f64 / all;
+            (2.0 * q - 1.0).asin() * most as f64 / std::f64::consts::PI
+        };
+        let mut kept = Vec::with_capacity(2 * most + 2);
+        kept.push(*first);
+        let mut below = first.1;
+        let mut rest = within;
+        while !rest.is_empty() {
+            let end = scale(below) + 1.0;
+            let mut together = 0;
+            let mut seen = below;
+            while let Some(&(_, count)) = rest.get(together) {
+                if together > 0 && scale(seen + count) > end {
+                    break;
+                }
+                seen += count;
+                together += 1;
+            }
+            let (cluster, behind) = rest.split_at(together);
+            kept.push(mean(cluster));
+            (below, rest) = (seen, behind);
+        }
+        kept.push(*last);
+        Self::coarse(kept)
+    }
+}
+
 /// Pairs of one bin as one.
 fn mean(pairs: &[(i64, u64)]) -> (i64, u64) {
     let origin = pairs[0].0;
@@ -93,6 +139,32 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn ranks_stay_within_a_cluster(
+            values in prop::collection::vec(any::<i64>(), 1..3000),
+            most in 4_usize..200,
+        ) {
+            let all = Distribution::from_values(values);
+            let kept = all.clustered(most);
+            prop_assert_eq!(kept.len(), all.len());
+            prop_assert_eq!((kept.min(), kept.max()), (all.min(), all.max()));
+            prop_assert!(kept.pairs().len() <= 2 * most + 2, "{}", kept.pairs().len());
+            prop_assert!(kept.pairs().windows(2).all(|w| w[0].0 < w[1].0));
+            let n = all.len() as f64;
+            // Each of them stands for values around it.
+            let mut below = 0;
+            for &(value, count) in kept.pairs() {
+                let less = all.len() - all.count_above(value.saturating_sub(1)).min(all.len());
+                let rank = less as f64 / n;
+                let (low, high) = (below as f64 / n, (below + count) as f64 / n);
+                prop_assert!(low - 1e-9 <= rank && rank <= high + 1e-9, "{} {} {}", low, rank, high);
+                // A cluster is no wider than the scale says, or has one value.
+                let most_wide = std::f64::consts::PI / most as f64;
+                prop_assert!(count == 1 || high - low <= most_wide / 2.0 + 1e-9);
+                below += count;
+            }
+        }
+
         #[test]
         fn order_statistics_stay_within_a_bin(
             values in prop::collection::vec(

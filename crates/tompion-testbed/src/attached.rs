@@ -34,6 +34,8 @@ const PORTS: [&str; 13] = [
     "", "", "p2", "p3", "p4", "p5", "p6", "p7", "p8", "p9", "p10", "p11", "p12",
 ];
 const FIRST: u8 = 2;
+/// Machines that there may be beside the sender.
+pub const MOST_MACHINES: usize = PORTS.len() - FIRST as usize;
 
 /// How a machine is joined to the sender's device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -144,7 +146,7 @@ impl Attached {
         if usize::from(number) >= PORTS.len() {
             // Not to begin anew after as many again.
             self.next.store(PORTS.len() as u8, Ordering::Relaxed);
-            return Err(TestbedError::Full(PORTS.len() - usize::from(FIRST)));
+            return Err(TestbedError::Full(MOST_MACHINES));
         }
         let identity = Identity {
             addresses: on.block.at(Link::Sender, number),

@@ -42,7 +42,7 @@ mod testbed;
 mod topology;
 
 pub use addresses::Pair;
-pub use attached::{Attachment, Identity};
+pub use attached::{Attachment, Identity, MOST_MACHINES};
 pub use error::{SettingsError, TestbedError};
 pub use measure::{Figure, Measurement, Quantity, Unmeasured};
 pub use netlink::TokenBucket;

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::IpAddr;
+use std::ops::RangeInclusive;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use netlink_packet_core::{
@@ -225,6 +226,22 @@ const TCA_TBF_BURST: u16 = 6;
 const LINKLAYER_ETHERNET: u8 = 1;
 
 impl TokenBucket {
+    /// The rates that the kernel takes, in bits a second.
+    pub const RATES: RangeInclusive<u64> = 8_000..=100_000_000_000;
+
+    /// A bucket of this rate, for packets of up to `largest` bytes, before which `limit` bytes may wait.
+    ///
+    /// A bucket loses the tokens that do not fit whenever its timer is late; too large a one hides a small excess. What
+    /// leaves in 52 us, but at least two packets, lost least of what was tried.
+    pub fn of_rate(rate_bps: u64, largest: u32, limit: u64) -> Self {
+        let bytes = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+        Self {
+            rate_bps,
+            burst_bytes: bytes(rate_bps.saturating_mul(52) / 8_000_000).max(2 * largest),
+            limit_bytes: bytes(limit),
+        }
+    }
+
     fn options(self) -> Vec<TcOption> {
         let bytes_a_second = self.rate_bps / 8;
         // `struct tc_tbf_qopt`: two `struct tc_ratespec`, of which the second, a peak rate, is

@@ -128,7 +128,7 @@ impl Settings {
 
     fn in_kernel(&self, bottleneck: &Bottleneck) -> Result<InKernel, SettingsError> {
         let rate_bps = bottleneck.rate_bps;
-        if !(8_000..=100_000_000_000).contains(&rate_bps) {
+        if !TokenBucket::RATES.contains(&rate_bps) {
             return Err(SettingsError::Rate(rate_bps));
         }
         let largest = self.mtu + LINK_HEADER;
@@ -141,19 +141,15 @@ impl Settings {
                 most: largest,
             });
         }
-        // A bucket loses the tokens that do not fit whenever its timer is late; too large a one hides a
-        // small excess. What leaves in 52 us, but at least two packets, lost least of what was tried.
-        let by_rate = u32::try_from(rate_bps * 52 / 8_000_000).unwrap_or(u32::MAX);
-        let burst_bytes = self.burst_bytes.unwrap_or(by_rate.max(2 * largest));
-        let limit_bytes = match bottleneck.limit {
-            QueueLimit::Bytes(bytes) => u32::try_from(bytes).unwrap_or(u32::MAX),
-            QueueLimit::Packets(packets) => packets.saturating_mul(largest),
+        let limit = match bottleneck.limit {
+            QueueLimit::Bytes(bytes) => bytes,
+            QueueLimit::Packets(packets) => packets.saturating_mul(largest).into(),
         };
+        let usual = TokenBucket::of_rate(rate_bps, largest, limit);
         Ok(InKernel {
             bucket: TokenBucket {
-                rate_bps,
-                burst_bytes,
-                limit_bytes,
+                burst_bytes: self.burst_bytes.unwrap_or(usual.burst_bytes),
+                ..usual
             },
             cross: bottleneck.cross_traffic.clone(),
         })

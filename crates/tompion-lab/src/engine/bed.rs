@@ -90,8 +90,8 @@ impl Bed<'_> {
                 .map_err(failed)?;
             let (tell, told) = sync_channel(1);
             let (over, peer_at) = (&over, at(PEER_PORT));
+            // Not before other work: what it sends an instance asks for.
             let peer = move || {
-                prefer();
                 let settings = PeerSettings {
                     listen: peer_at,
                     key: None,

@@ -15,6 +15,7 @@ use tompion_time::os;
 use self::overlap::Overlap;
 use super::bed::{Bed, Networked};
 use crate::ledger::Beside;
+use crate::limits;
 use crate::neighbour::NeighbourJob;
 use crate::placing;
 use crate::plan::{PlacementPlan, Role};
@@ -90,6 +91,7 @@ impl<'a> PlacementRun<'a> {
     ) -> Result<Done, TaskError> {
         let (seat, neighbours) = self.seats(groups)?;
         let limit = limit.mul_f64(slowness(self.placement));
+        let most_output = limits::output(self.placement.measuring());
         // A neighbour outlasts everything that may be waited for.
         let beside_limit = 3 * limit;
         thread::scope(|scope| {
@@ -110,6 +112,7 @@ impl<'a> PlacementRun<'a> {
                     arguments: job.arguments(),
                     number: self.number + 2 + n,
                     limit: beside_limit + neighbour.platform.patience(),
+                    most_output,
                     seat: neighbour.seat.clone(),
                     joined: self.join(neighbour)?,
                     stop: Arc::default(),
@@ -127,6 +130,7 @@ impl<'a> PlacementRun<'a> {
                             arguments: arguments.to_vec(),
                             number,
                             limit,
+                            most_output,
                             seat,
                             joined: self.place()?,
                             stop,

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::Platforms;
 use super::bed::Bed;
 use super::placement_run::{Done, PlacementRun};
-use crate::{CellJob, LabCell, LabPlan};
+use crate::{CellJob, LabCell, LabPlan, limits};
 use tompion_model::printable;
 use tompion_platforms::Network;
 use tompion_platforms::leftovers::Workspace;
@@ -153,6 +153,7 @@ impl Session<'_> {
                 number,
                 workspace: self.workspace,
                 limit,
+                most_output: limits::output(1),
                 stop: self.stop,
                 seat: None,
                 joined: joined.as_ref(),

@@ -9,7 +9,7 @@ use tompion_load::LoadSpec;
 use tompion_model::{InvalidValue, format_duration, parse_bits_per_second, parse_with_suffix};
 use tompion_platforms::keys::{Source, Table, text};
 use tompion_platforms::{Network, PlatformPlan};
-use tompion_testbed::{LINK_HEADER, Settings, TokenBucket};
+use tompion_testbed::{LINK_HEADER, MOST_MACHINES, Settings, TokenBucket};
 
 use super::{LabPlan, PlacementPlan, ProbePlan, Role};
 
@@ -58,8 +58,10 @@ impl TestbedPlan {
             let text = "own_queue: nothing waits before a device without own_rate";
             table.wrong(table.at_key("own_queue"), text);
         }
-        let kernel = 8_000..=100_000_000_000;
-        if plan.own_rate_bps.is_some_and(|bps| !kernel.contains(&bps)) {
+        if plan
+            .own_rate_bps
+            .is_some_and(|bps| !TokenBucket::RATES.contains(&bps))
+        {
             let text = "own_rate: from 8K to 100G, which is what the kernel takes";
             table.wrong(table.at_key("own_rate"), text);
         }
@@ -78,16 +80,10 @@ impl TestbedPlan {
     /// The host's own device, where it has a rate.
     pub(crate) fn bucket(&self) -> Option<TokenBucket> {
         let rate_bps = self.own_rate_bps?;
-        let largest = u64::from(self.settings().mtu + LINK_HEADER);
-        let queue = self.own_queue_bytes.unwrap_or(USUAL_QUEUE * largest);
-        // Two packets: what more it lets pass at once did not wait.
-        let burst = (rate_bps * 52 / 8_000_000).max(2 * largest);
-        let bytes = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
-        Some(TokenBucket {
-            rate_bps,
-            burst_bytes: bytes(burst),
-            limit_bytes: bytes(queue),
-        })
+        let largest = self.settings().mtu + LINK_HEADER;
+        let queue = self.own_queue_bytes;
+        let queue = queue.unwrap_or(USUAL_QUEUE * u64::from(largest));
+        Some(TokenBucket::of_rate(rate_bps, largest, queue))
     }
 
     /// What it is, for people to read.
@@ -130,11 +126,12 @@ pub(super) fn check(
     at: &Places,
 ) {
     let going: Vec<_> = going(plan, probes, at);
-    for (place, load) in &going {
-        let wrong = load.as_deref().and_then(wrong_port);
-        if let Some(port) = wrong {
+    for (place, ports) in &going {
+        let served = PEER_PORT.to_string();
+        for port in ports.iter().filter(|port| **port != served) {
+            let joint = if port.is_empty() { "" } else { ":" };
             let text = format!(
-                "{FAR_END}:{port}: the far end of a testbed serves loads on port {PEER_PORT}"
+                "{FAR_END}{joint}{port}: the far end of a testbed serves loads on port {PEER_PORT}"
             );
             source.wrong(place.clone(), text);
         }
@@ -155,6 +152,16 @@ pub(super) fn check(
         }
         return;
     }
+    let machine = |p: &PlatformPlan| !matches!(p.network(), Network::None | Network::Host);
+    if platforms().any(machine) {
+        let guests = plan.placements.iter().map(|of| 1 + of.neighbours());
+        if let Some(most) = guests.max().filter(|most| *most > MOST_MACHINES) {
+            let text = format!(
+                "{most} guests in one network, which has room for {MOST_MACHINES} machines"
+            );
+            source.wrong(at.placements.clone(), text);
+        }
+    }
     if !platforms().any(|p| joined(&p)) {
         let text = "no platform is joined to the testbed: give one a network, such as network = \"bridge\"";
         source.wrong(at.testbed.clone(), text);
@@ -168,18 +175,18 @@ pub(super) fn check(
     }
 }
 
-/// All that goes to the far end: where it is said, and the load where it is one.
+/// All that goes to the far end: where it is said, and the ports there where it is a load.
 fn going(
     plan: &LabPlan,
     probes: &[Option<ProbePlan>],
     at: &Places,
-) -> Vec<(Range<usize>, Option<String>)> {
-    let goes = |load: &LoadSpec| load.to_string().contains(&format!("peer={FAR_END}"));
+) -> Vec<(Range<usize>, Vec<String>)> {
     let of_loads = plan.loads.iter().map(|load| (at.loads.clone(), load));
     let of_placements = plan.placements.iter().flat_map(PlacementPlan::loads_beside);
     let of_placements = of_placements.map(|load| (at.placements.clone(), load));
-    let loads = of_loads.chain(of_placements).filter(|(_, load)| goes(load));
-    let loads = loads.map(|(place, load)| (place, Some(load.to_string())));
+    let loads = of_loads.chain(of_placements);
+    let loads = loads.map(|(place, load)| (place, ports_at_far_end(load)));
+    let loads = loads.filter(|(_, ports)| !ports.is_empty());
     let probes = probes.iter().zip(&at.probes);
     let probes = probes.filter(|(probe, _)| {
         probe
@@ -187,32 +194,44 @@ fn going(
             .is_some_and(|probe| probe.selection.has_value(FAR_END))
     });
     loads
-        .chain(probes.map(|(_, place)| (place.clone(), None)))
+        .chain(probes.map(|(_, place)| (place.clone(), Vec::new())))
         .collect()
 }
 
-/// The port of a load's peer, where it is another than the far end's.
-fn wrong_port(load: &str) -> Option<String> {
-    let (_, rest) = load.split_once(&format!("peer={FAR_END}"))?;
-    let port: String = rest
-        .trim_start_matches(':')
-        .chars()
-        .take_while(char::is_ascii_digit)
-        .collect();
-    (port != PEER_PORT.to_string()).then_some(port)
+/// The ports of the far end that go with a load, one for each of its parts that goes there.
+fn ports_at_far_end(load: &LoadSpec) -> Vec<String> {
+    let of_part = |part: LoadSpec| {
+        let text = part.to_string();
+        let (_, rest) = text.split_once(&format!(":peer={FAR_END}"))?;
+        // `far-end.example` is another machine.
+        if !rest.is_empty() && !rest.starts_with(':') {
+            return None;
+        }
+        let port = rest.trim_start_matches(':').chars();
+        Some(port.take_while(char::is_ascii_digit).collect())
+    };
+    load.parts().filter_map(of_part).collect()
+}
+
+/// How a load's part names it, up to the port.
+fn named() -> String {
+    format!(":peer={FAR_END}:")
 }
 
 /// A load that goes to the far end at this address.
 fn load_at(load: &LoadSpec, far_end: IpAddr) -> LoadSpec {
-    let named = format!("peer={FAR_END}:");
-    let text = load.to_string();
-    match text.contains(&named) {
-        true => text
-            .replace(&named, &format!("peer={far_end}:"))
-            .parse()
-            .expect("an address is as good as a name"),
-        false => load.clone(),
+    if ports_at_far_end(load).is_empty() {
+        return load.clone();
     }
+    let at = |part: LoadSpec| {
+        let there = format!(":peer={far_end}:");
+        part.to_string().replacen(&named(), &there, 1)
+    };
+    let parts: Vec<String> = load.parts().map(at).collect();
+    parts
+        .join("+")
+        .parse()
+        .expect("an address is as good as a name")
 }
 
 impl LabPlan {

@@ -517,3 +517,53 @@ fn what_goes_to_the_far_end_is_told_its_address_and_keeps_its_name() {
         "{keys:?}"
     );
 }
+
+#[test]
+fn each_part_of_a_load_that_goes_to_the_far_end_is_held_against_it() {
+    let told = |from: &str, to: &str| {
+        let text = NETWORKED.replace(from, to);
+        assert_ne!(text, NETWORKED);
+        LabPlan::parse(&text)
+            .err()
+            .map_or(String::new(), |e| e.to_string())
+    };
+    let load = "\"network:peer=far-end:5210\"";
+    let both = "\"network:peer=far-end:5210+udp:peer=far-end:99:rate=1M\"";
+    assert!(told(load, both).contains("far-end:99: the far end of a testbed serves loads on"));
+    assert!(told(load, "\"iperf3:peer=far-end\"").contains("far-end: the far end of a testbed"));
+    // Of another machine nothing is known here.
+    assert_eq!(told(load, "\"network:peer=far-end.example:99\""), "");
+    let twice = "\"network:peer=far-end:5210+udp:peer=far-end:5210:rate=1M\"";
+    let plan = LabPlan::parse(&NETWORKED.replace(load, twice)).unwrap();
+    let there = plan.at([198, 18, 0, 17].into()).loads[1].to_string();
+    assert_eq!(there.matches("peer=198.18.0.17:5210").count(), 2, "{there}");
+}
+
+#[test]
+fn more_guests_than_a_testbed_has_room_for_are_refused() {
+    let with = |count: usize| {
+        let load = "load = \"udp:peer=far-end:5210:rate=1M\"";
+        let text = NETWORKED.replace(load, &format!("{load}\ncount = {count}"));
+        LabPlan::parse(&text)
+            .err()
+            .map_or(String::new(), |e| e.to_string())
+    };
+    assert_eq!(with(10), "");
+    let why = with(11);
+    assert!(
+        why.contains("12 guests in one network, which has room for 11 machines"),
+        "{why}"
+    );
+    // The host's own processes take no room.
+    let text = NETWORKED
+        .replace(
+            "kind = \"oci\"\nruntime = \"runc\"\nnetwork = \"bridge\"",
+            "kind = \"host\"\nnetwork = \"host\"",
+        )
+        .replace("load = \"udp", "count = 11\nload = \"udp");
+    assert!(
+        LabPlan::parse(&text).is_ok(),
+        "{:?}",
+        LabPlan::parse(&text).err()
+    );
+}

@@ -313,13 +313,13 @@ impl Packets {
     /// number.
     pub fn rename_taps(&mut self, mut new: impl FnMut(&str) -> String) {
         let mut named: Vec<String> = Vec::with_capacity(self.taps.len());
-        for (number, tap) in self.taps.iter().enumerate() {
-            let name = new(&tap.name);
-            let is_free = !name.is_empty() && !named.contains(&name);
-            let numbers = (number + 1..).map(|n| format!("tap-{n}"));
-            let other = || numbers.into_iter().find(|other| !named.contains(other));
-            let name = is_free.then_some(name).or_else(other);
-            named.extend(name);
+        for (tap, number) in self.taps.iter().zip(1..) {
+            let mut name = new(&tap.name);
+            let mut numbers = number..;
+            while name.is_empty() || named.contains(&name) {
+                name = format!("tap-{}", numbers.next().unwrap_or(0_usize));
+            }
+            named.push(name);
         }
         for (tap, name) in self.taps.iter_mut().zip(named) {
             tap.name = name;

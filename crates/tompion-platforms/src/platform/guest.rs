@@ -37,7 +37,11 @@ pub(super) fn run(guest: Guest, task: &Task<'_>) -> Result<Output, TaskError> {
     let mut guest = guest
         .payload(task.program, task.arguments)
         .timeout(task.limit)
-        .result_mb(64)
+        .result_mb(
+            u32::try_from(task.most_output >> 20)
+                .unwrap_or(u32::MAX)
+                .max(1),
+        )
         .stop(Arc::clone(task.stop));
     if let Some(telling) = task.telling {
         guest = guest.console_to(telling.clone());

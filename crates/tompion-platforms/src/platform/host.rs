@@ -86,6 +86,6 @@ impl Platform for Host {
             None => Command::new(task.program),
         };
         command.args(task.arguments);
-        process::run(command, task.limit, task.stop, task.telling, || ())
+        process::run(command, task.bounds(), task.stop, task.telling, || ())
     }
 }

@@ -450,7 +450,7 @@ impl Platform for Oci {
         let run = with(&["run", "--bundle", &bundle.display().to_string(), &id]);
         let mut process = Command::new(&run[0]);
         process.args(&run[1..]);
-        let output = process::run(process, task.limit, task.stop, task.telling, || {
+        let output = process::run(process, task.bounds(), task.stop, task.telling, || {
             removal.now()
         });
         drop(removal);

@@ -30,6 +30,8 @@ pub struct Start<'a> {
     pub workspace: &'a Workspace,
     /// From its start to its end, after which it is killed.
     pub limit: Duration,
+    /// Bytes that it may write to standard output.
+    pub most_output: u64,
     /// Its CPUs and control group; those of the lab itself where absent.
     pub seat: Option<Seat>,
     /// Its place in the network of a testbed.
@@ -68,6 +70,7 @@ impl<'scope> Running<'scope> {
                 number: start.number,
                 workspace: start.workspace,
                 limit: start.limit,
+                most_output: start.most_output,
                 stop: &start.stop,
                 seat: start.seat.as_ref(),
                 joined: start.joined.as_ref(),

@@ -234,7 +234,7 @@ impl Ssh {
         let mut arguments = vec![directory, sum, &limit, GUARD_ARG];
         arguments.extend(task.arguments.iter().map(String::as_str));
         let command = connection.command(RUN, &arguments);
-        connection.run(command, Input::Held, task.limit, task.stop)
+        connection.run(command, Input::Held, task.bounds(), task.stop)
     }
 
     /// Ends a cell that may still be at work there.

@@ -67,7 +67,7 @@ fn what_lies_between_two_places_is_found_over_all_trials() {
     let mut view = PacketsView::default();
     for queue_us in [10, 30] {
         let (trial, data) = trial(&packets(queue_us));
-        view.add(&trial, &data);
+        view.add(&trial, &data, &mut Room::default());
     }
     let us = |times: &Times| {
         let all = times.distribution();
@@ -109,7 +109,7 @@ fn where_the_far_end_tells_nothing_its_stay_is_in_the_variation_and_that_is_said
     }
     let (trial, data) = trial(&silent);
     let mut view = PacketsView::default();
-    view.add(&trial, &data);
+    view.add(&trial, &data, &mut Room::default());
     let names: Vec<&str> = view.times.iter().map(|t| t.name.as_str()).collect();
     assert!(names.contains(&"PDV with the far end's stay"), "{names:?}");
     assert!(!names.iter().any(|n| n.contains("path")), "{names:?}");
@@ -122,10 +122,90 @@ fn a_table_that_is_none_is_told_and_the_counts_stay() {
     let less = tompion_model::SideTable::new(columns).unwrap();
     data.tables.insert(recorded::TABLE.to_owned(), less);
     let mut view = PacketsView::default();
-    view.add(&trial, &data);
+    view.add(&trial, &data, &mut Room::default());
     assert_eq!(
         view.unread,
         Some((1, "it has no column `outcome` of text".to_owned()))
     );
     assert!(view.times.is_empty() && view.probes.due == 3);
+}
+
+#[test]
+fn a_strangers_packets_take_no_more_than_their_room_and_that_is_told() {
+    // Times that are all different.
+    let many = |seed: i64| {
+        let mut packets = Packets::new();
+        for probe in 0..2_000_i64 {
+            let row = packets.push(100).unwrap();
+            let sent = probe * 1_000_000_000;
+            let took = 1_000_000 + (probe * 7_919 + seed) % 100_003;
+            packets.set(row, Stamp::UserSent, sent).unwrap();
+            packets.set(row, Stamp::UserReceived, sent + took).unwrap();
+            packets.set(row, Stamp::Sent, sent + took / 3).unwrap();
+            packets.set(row, Stamp::Received, sent + took / 2).unwrap();
+            packets.arrived(row).unwrap();
+        }
+        packets
+    };
+    let exact = {
+        let mut view = PacketsView::default();
+        let (trial, data) = trial(&many(0));
+        view.add(&trial, &data, &mut Room::default());
+        assert_eq!(view.rounded_to(), None);
+        view
+    };
+    let mut room = Room::default();
+    let mut views = [PacketsView::default(), PacketsView::default()];
+    let mut trials = 0;
+    while views[1].no_room == 0 {
+        let (trial, data) = trial(&many(trials));
+        views[(trials % 2) as usize].add(&trial, &data, &mut room);
+        room.make(views.iter_mut());
+        trials += 1;
+        assert!(trials < 20_000, "there is room without end");
+        // As long as there are few enough trials, each is taken in.
+        let is_full = views.iter().any(|view| view.no_room > 0);
+        assert!(!is_full || trials > 500, "{trials}");
+    }
+    let kept = |view: &PacketsView| -> usize {
+        let blocks = view.times.iter().flat_map(|times| &times.blocks);
+        blocks.map(taken_by).sum()
+    };
+    let all = views.iter().map(kept).sum::<usize>();
+    assert!(all <= MOST_KEPT + (MOST_KEPT >> 8), "{all}");
+    let share = views[0].rounded_to().unwrap();
+    assert!(share < 0.02, "{share}");
+    // What is told is near what it was.
+    for (times, exact) in views[0].times.iter().zip(&exact.times) {
+        let (found, want) = (times.distribution(), exact.distribution());
+        for q in [0.5, 0.99] {
+            let (found, want) = (found.quantile(q).unwrap(), want.quantile(q).unwrap());
+            assert!(
+                (found / want - 1.0).abs() < 0.02,
+                "{} {q}: {found} {want}",
+                times.name
+            );
+        }
+    }
+}
+
+#[test]
+fn places_without_end_are_told_as_one() {
+    let mut view = PacketsView::default();
+    for number in 0..1_000_u64 {
+        let found = RoundTrips {
+            due: 1,
+            missing: vec![MissingStamps {
+                place: format!("place-{}", number % 500),
+                why: "never seen".to_owned(),
+                probes: 1,
+            }],
+            ..RoundTrips::default()
+        };
+        view.count(&found);
+    }
+    let missing = &view.probes.missing;
+    assert_eq!(missing.len(), MOST_MISSING + 1);
+    assert_eq!(missing.iter().map(|m| m.probes).sum::<u64>(), 1_000);
+    assert_eq!(missing[0].probes, 2);
 }

@@ -1,5 +1,7 @@
 //! Round trips by vantage point, and what lies between these.
 
+use std::collections::BTreeMap;
+
 use tompion_model::{Factors, factor, format_ns};
 use tompion_path::stamps::recorded;
 use tompion_path::trust::FEWEST;
@@ -71,17 +73,31 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
 /// Every cell that has a table of stamps, load by load.
 fn split<'a>(grid: &Grid<'a>) -> Vec<Block<'a>> {
     let mut blocks = Vec::new();
+    let method = grid.rows.first().map(|row| row.method);
+    let several = grid.rows.iter().any(|row| Some(row.method) != method);
     for (i, load) in grid.loads.iter().enumerate() {
+        // The table is that of all vantage points.
+        let mut together: Vec<(Factors, &str, Vec<Shown<'a>>)> = Vec::new();
+        let mut places: BTreeMap<Factors, usize> = BTreeMap::new();
         for row in &grid.rows {
-            let Some((shown, view)) = row.by_load[i].and_then(|s| Some((s, table_of(&s)?))) else {
+            let Some(shown) = row.by_load[i] else {
+                continue;
+            };
+            let own = seen_by_all(&shown);
+            let at = *places.entry(own.clone()).or_insert(together.len());
+            match together.get_mut(at) {
+                Some((_, _, all)) => all.push(shown),
+                None => together.push((own, row.method, vec![shown])),
+            }
+        }
+        for (own, method, same) in together {
+            let Some(view) = same.iter().find_map(table_of) else {
                 continue;
             };
             let mut name = heading(load);
-            // The table is that of all vantage points.
-            let own = seen_by_all(&shown);
             let variant = variant(&own);
-            if grid.rows.iter().any(|r| r.method != row.method) {
-                name = format!("{name}, {}", row.method);
+            if several {
+                name = format!("{name}, {method}");
             }
             if !variant.is_empty() {
                 name = format!("{name}, {variant}");
@@ -91,10 +107,8 @@ fn split<'a>(grid: &Grid<'a>) -> Vec<Block<'a>> {
             if !view.times.is_empty() {
                 blocks.push(Content::Table(table(view)).into());
             }
-            let same = grid.rows.iter().filter_map(|r| r.by_load[i]);
-            let same = same.filter(|s| seen_by_all(s) == own);
-            let notes = notes(view).into_iter().chain(left_out(same.clone()));
-            let notes = notes.chain(missing(same));
+            let notes = notes(view).into_iter().chain(left_out(&same));
+            let notes = notes.chain(missing(&same));
             blocks.extend(notes.map(|note| Content::Note(note).into()));
         }
     }
@@ -107,9 +121,9 @@ fn seen_by_all(shown: &Shown<'_>) -> Factors {
 }
 
 /// What the figures of the path leave out, and whether they stand for all.
-fn left_out<'a>(mut cells: impl Iterator<Item = Shown<'a>>) -> Option<String> {
-    let is_path = |s: &Shown<'_>| s.cell.factors.level(factor::VANTAGE) == recorded::PATH;
-    let of_path = cells.find(is_path)?;
+fn left_out(cells: &[Shown<'_>]) -> Option<String> {
+    let is_path = |s: &&Shown<'_>| s.cell.factors.level(factor::VANTAGE) == recorded::PATH;
+    let of_path = cells.iter().find(is_path)?;
     let probes = &of_path.view.packets.as_ref()?.probes;
     let left_out = probes.left_out?;
     let judged = probes.answered.saturating_sub(probes.without_value);
@@ -133,11 +147,10 @@ fn left_out<'a>(mut cells: impl Iterator<Item = Shown<'a>>) -> Option<String> {
 }
 
 /// Which stamps answered probes lack, each once.
-fn missing<'a>(cells: impl Iterator<Item = Shown<'a>>) -> Option<String> {
-    let of_cell = |s: Shown<'a>| s.view.packets.as_ref().map(|p| p.probes.missing.clone());
-    let mut all: Vec<String> = cells
-        .filter_map(of_cell)
-        .flatten()
+fn missing(cells: &[Shown<'_>]) -> Option<String> {
+    let views = cells.iter().filter_map(|s| s.view.packets.as_ref());
+    let mut all: Vec<String> = views
+        .flat_map(|view| &view.probes.missing)
         .map(|m| format!("{} of {} ({})", m.place, count(m.probes), m.why))
         .collect();
     all.sort();
@@ -231,6 +244,23 @@ fn notes(view: &PacketsView) -> Vec<String> {
             "The table of stamps of {trials} {} cannot be read: {why}.",
             plural(u64::from(*trials), "trial", "trials")
         ));
+    }
+    if let Some(share) = view.rounded_to() {
+        notes.push(format!(
+            "Of very many times neighbours are taken together: each quantile is right within {} of them.",
+            percent(share)
+        ));
+    }
+    if view.no_room > 0 {
+        let trials = u64::from(view.no_room);
+        notes.push(format!(
+            "The times of {} further {} are not here: the run has more than a report keeps.",
+            count(trials),
+            plural(trials, "trial", "trials")
+        ));
+    }
+    if view.more_kinds {
+        notes.push("There are more vantage points than are told here.".to_owned());
     }
     if view.times.iter().any(|t| t.name == "far end's stay") {
         notes.push(format!(

@@ -129,7 +129,7 @@ pub struct PingOptions {
     pub load: Option<LoadSpec>,
 
     /// Send past the queue of this machine's own device (CAP_NET_RAW)
-    #[arg(long, conflicts_with = "icmp")]
+    #[arg(long, conflicts_with_all = ["icmp", "tap"])]
     pub past_queue: bool,
 
     /// Have TCP's own estimate of the round trip, too, by a connection to `tompion reflect --tcp`

@@ -3,12 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 use tompion_model::Unavailable;
 
 use super::super::{TaskError, find};
 use super::settings::SshSettings;
-use crate::process::{self, Ended, Input};
+use crate::process::{self, Bounds, Ended, Input};
 
 /// The status of `ssh` itself.
 const SSH_FAILED: i32 = 255;
@@ -121,10 +120,10 @@ impl Connection {
         &self,
         command: Command,
         input: Input,
-        limit: Duration,
+        bounds: impl Into<Bounds>,
         stop: &AtomicBool,
     ) -> Result<Ended, TaskError> {
-        let ended = process::run_with(command, input, limit, stop)?;
+        let ended = process::run_with(command, input, bounds, stop)?;
         match ended.status.code() {
             Some(SSH_FAILED) => Err(TaskError::Failed(reason(&self.host, &ended.stderr))),
             _ => Ok(ended),

@@ -18,6 +18,9 @@ use tompion_store::{Directory, Run, RunWriter};
 use super::seen::Seen;
 use super::trials::{missing, round_trips, samples, technique};
 
+/// Probes of a run that can be joined: they are in memory at once, a hundred bytes each.
+const MOST_PROBES: u64 = 1 << 22;
+
 /// A tap by its name, and its capture.
 #[derive(Debug)]
 pub struct TapCapture<R> {
@@ -47,6 +50,12 @@ pub enum JoinRunError {
         trial: u32,
         /// What is wrong with it.
         source: RecordError,
+    },
+    /// More than are taken into memory.
+    #[error("the run has {probes} probes, of which {MOST_PROBES} can be joined at once")]
+    TooMany {
+        /// How many.
+        probes: u64,
     },
     /// A name that is taken, or that no tap may have.
     #[error(
@@ -145,12 +154,14 @@ pub fn join<R: Read>(
     Ok((joined, directory))
 }
 
+/// Whether a trial is that of the program's own vantage point, which has the stamps of all.
+pub fn is_of_program(key: &Factors) -> bool {
+    key.get(factor::VANTAGE) == Some(&Seen::From(Vantage::User).to_string())
+}
+
 /// The keys of the trials that a tap adds to those of a run.
 pub fn keys_of_tap(keys: &[Factors], tap: &str) -> Vec<Factors> {
-    let program = Seen::From(Vantage::User).to_string();
-    let own = keys
-        .iter()
-        .filter(|key| key.get(factor::VANTAGE) == Some(&program));
+    let own = keys.iter().filter(|key| is_of_program(key));
     own.map(|key| key.clone().with(factor::VANTAGE, tap))
         .collect()
 }
@@ -182,10 +193,17 @@ impl All {
             places: BTreeMap::new(),
             taken: BTreeSet::new(),
         };
-        for trial in &run.record().trials {
-            if trial.tables.contains_key(recorded::TABLE) {
-                all.add(trial, &run.data(trial)?)?;
-            }
+        let has_stamps = |trial: &&Trial| {
+            is_of_program(&trial.factors) && trial.tables.contains_key(recorded::TABLE)
+        };
+        let trials = || run.record().trials.iter().filter(has_stamps);
+        let rows = trials().filter_map(|trial| trial.tables.get(recorded::TABLE));
+        let probes = rows.map(|at| at.rows).fold(0, u64::saturating_add);
+        if probes > MOST_PROBES {
+            return Err(JoinRunError::TooMany { probes });
+        }
+        for trial in trials() {
+            all.add(trial, &run.data(trial)?)?;
         }
         match all.packets.is_empty() {
             true => Err(JoinRunError::NoPackets),
