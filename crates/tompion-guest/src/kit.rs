@@ -1,6 +1,7 @@
 //! Where the parts of a guest lie on this machine.
 
-use std::fs;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::GuestError;
@@ -11,6 +12,8 @@ pub const KIT_VARIABLE: &str = "TOMPION_GUEST";
 /// How to get what is missing.
 const REMEDY: &str =
     "run: make lab-guest (or, for tests, make guest), or name its directory by TOMPION_GUEST";
+/// The longest of its texts, in bytes.
+const MOST_TEXT: u64 = 1 << 20;
 /// The kernel of guests that name none.
 const USUAL_KERNEL: &str = "cloud";
 
@@ -139,9 +142,16 @@ fn present(path: PathBuf) -> Result<PathBuf, GuestError> {
     }
 }
 
+/// A file of a few lines.
 fn text(path: &Path) -> Result<String, GuestError> {
-    fs::read_to_string(path).map_err(|error| GuestError::Kit {
-        problem: format!("cannot read {}: {error}", path.display()),
-        remedy: REMEDY,
-    })
+    let path = present(path.to_owned())?;
+    let mut text = String::new();
+    let read = File::open(&path).and_then(|file| file.take(MOST_TEXT).read_to_string(&mut text));
+    match read {
+        Ok(_) => Ok(text),
+        Err(error) => Err(GuestError::Kit {
+            problem: format!("cannot read {}: {error}", path.display()),
+            remedy: REMEDY,
+        }),
+    }
 }

@@ -22,6 +22,8 @@ pub(crate) struct Place<'a> {
     pub replicate: u32,
     /// From the beginning of the lab's run to that of the cell, in nanoseconds.
     pub began_ns: u64,
+    /// How long the cell took by the host's clock, in nanoseconds.
+    pub lasted_ns: u64,
     /// How many results the lab has at most, and how many keys these have.
     pub results: u64,
     pub keys: u64,
@@ -73,6 +75,7 @@ fn take(
     let run = Run::open(unpacked.path()).map_err(|e| wrong(&e))?;
     let record = run.record();
     limits::check_trials(&record.trials, wanted, length).map_err(Failure::Result)?;
+    limits::check_times(&record.trials, place.lasted_ns).map_err(Failure::Result)?;
     limits::check_environment(&record.header.environment).map_err(Failure::Result)?;
     if place.tapped.is_some() {
         limits::check_joined(&record.trials).map_err(Failure::Result)?;
@@ -239,6 +242,7 @@ mod tests {
         placement: Some("beside-one"),
         replicate: 3,
         began_ns: 1_000,
+        lasted_ns: 1_000_000_000,
         results: 10,
         keys: 20,
         load: "idle",
@@ -370,11 +374,15 @@ mod tests {
         };
         assert!(beside_an_honest_one(|_, _| ()).is_ok());
         type Change = fn(&mut TrialDraft, &mut TrialData);
-        let changes: [(&str, Change); 4] = [
-            ("duration_ns is 2305843009213693951, at most", |draft, _| {
+        let changes: [(&str, Change); 5] = [
+            // Whoever went on with the lab would begin behind it.
+            ("ends 664000000001 ns after it began, and it took 1000000000 ns", |draft, _| {
+                (draft.started_ns, draft.duration_ns) = (1, 664_000_000_000);
+            }),
+            ("ends 2305843009213693958 ns after", |draft, _| {
                 draft.duration_ns = (1 << 61) - 1;
             }),
-            ("started_ns is ", |draft, _| draft.started_ns = 1 << 60),
+            ("ns after it began", |draft, _| draft.started_ns = 1 << 60),
             ("wanted_samples is ", |draft, _| {
                 draft.measurement.wanted_samples = 1 << 61;
             }),

@@ -288,7 +288,7 @@ impl Lab {
         let (cell, seconds) = (measured.cell, measured.seconds);
         let before = self.writer.record().trials.len();
         let saved = match measured.result {
-            Ok(done) => self.save(replicate, cell, measured.began_ns, done, workspace)?,
+            Ok(done) => self.save(replicate, cell, (measured.began_ns, seconds), done, workspace)?,
             Err(error) => Err(error),
         };
         let (Saved { beside, notes }, mut failed) = match saved {
@@ -326,7 +326,7 @@ impl Lab {
         &mut self,
         replicate: u32,
         cell: LabCell,
-        began_ns: u64,
+        (began_ns, seconds): (u64, f64),
         done: Done,
         workspace: &Workspace,
     ) -> Result<Result<Saved, TaskError>, Error> {
@@ -354,6 +354,7 @@ impl Lab {
                 guest: (number > 1).then_some(number),
                 replicate,
                 began_ns,
+                lasted_ns: (seconds * 1e9) as u64,
                 results: self.results.0,
                 keys: self.results.1,
                 load: &load,

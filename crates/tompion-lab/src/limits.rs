@@ -139,6 +139,24 @@ pub(crate) fn check_trials(trials: &[Trial], wanted: &[Factors], bytes: u64) -> 
     Ok(())
 }
 
+/// How much faster than the host's an instance's clock may go, as that of an emulator does whose time is virtual, and what
+/// is allowed beside, in nanoseconds.
+const FASTER: u64 = 64;
+const BESIDE_NS: u64 = 600_000_000_000;
+
+/// Refuses trials that end long after a cell that took so long by the host's clock: where a lab goes on, what comes later
+/// begins behind all that is there.
+pub(crate) fn check_times(trials: &[Trial], lasted_ns: u64) -> Result<(), String> {
+    let most = lasted_ns.saturating_mul(FASTER).saturating_add(BESIDE_NS);
+    let ends = trials.iter().map(|t| t.started_ns.saturating_add(t.duration_ns));
+    match ends.max() {
+        Some(last) if last > most => Err(format!(
+            "its result ends {last} ns after it began, and it took {lasted_ns} ns"
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// Refuses stamps of packets in other trials than they are joined in, and more of them than are taken into memory.
 pub(crate) fn check_joined(trials: &[Trial]) -> Result<(), String> {
     let stamps = |trial: &Trial| trial.tables.get(recorded::TABLE).map(|at| at.rows);

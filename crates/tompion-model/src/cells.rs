@@ -1,6 +1,6 @@
 //! Trials of the same cell brought together, block by block.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use tompion_stats::{Distribution, MANY_DISTINCT};
 
@@ -188,8 +188,11 @@ impl Cell {
         let bounded: Vec<Distribution> = self.blocks.iter().map(|b| b.bounded(most)).collect();
         let mut kept: usize = bounded.iter().map(|b| b.pairs().len()).sum();
         let whole = self.blocks.replace(bounded);
-        let mut known: Vec<(Distribution, Distribution)> =
-            whole.into_iter().zip(self.blocks.iter().cloned()).collect();
+        // By where each lay: as long as it is kept nothing else lies there.
+        let mut known: HashMap<usize, (Distribution, Distribution)> = HashMap::new();
+        for (old, bounded) in whole.into_iter().zip(self.blocks.iter().cloned()) {
+            known.insert(old.address(), (old, bounded));
+        }
         for list in [
             &mut self.undisturbed_blocks,
             &mut self.filled_blocks,
@@ -197,12 +200,13 @@ impl Cell {
             &mut self.quiet_blocks,
         ] {
             for one in list.distributions_mut() {
-                if let Some((_, bounded)) = known.iter().find(|(old, _)| old.shares_memory(one)) {
+                if let Some((_, bounded)) = known.get(&one.address()) {
                     *one = bounded.clone();
                 } else {
                     let bounded = one.bounded(most);
                     kept += bounded.pairs().len();
-                    known.push((std::mem::replace(one, bounded.clone()), bounded));
+                    let old = std::mem::replace(one, bounded.clone());
+                    known.insert(old.address(), (old, bounded));
                 }
             }
         }

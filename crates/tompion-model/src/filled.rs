@@ -29,7 +29,12 @@ pub(super) fn filled<'a>(
     let mut values = Vec::with_capacity(kept + missed as usize);
     for s in samples {
         values.push(s.value_ps);
-        values.extend((1..=i64::from(s.missed)).map(|back| s.value_ps - back * period_ps));
+        // Step by step: a multiple of a period may be beyond what a value can be where the value less that is not.
+        let mut late = s.value_ps;
+        values.extend((0..s.missed).map(|_| {
+            late = late.saturating_sub(period_ps);
+            late
+        }));
     }
     Some(values)
 }
@@ -75,6 +80,13 @@ mod tests {
             n: 1,
             ..Sample::default()
         }
+    }
+
+    #[test]
+    fn a_multiple_of_a_period_may_be_larger_than_any_value() {
+        let (late, period) = (9_000_000_000_000_000_000_i64, 4_000_000_000_000_000_000);
+        let all = super::filled([sample(late, 4)].iter(), period, EXACT).unwrap();
+        assert_eq!(all, [late, late - period, late - 2 * period, -3_000_000_000_000_000_000, -7_000_000_000_000_000_000]);
     }
 
     #[test]

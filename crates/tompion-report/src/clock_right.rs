@@ -86,8 +86,8 @@ fn of_readings(readings: &[ClockReading]) -> Clocks {
         monotonic_by_raw: readings.first().zip(last).and_then(|(first, last)| {
             let span = watched_ns as f64;
             (watched_ns > 0).then(|| Drift {
-                ppm: (last.monotonic_ns - last.monotonic_raw_ns) as f64 / span * 1e6,
-                plus_minus_ppm: (first.within_ns + last.within_ns) as f64 / span * 1e6,
+                ppm: last.monotonic_ns.saturating_sub(last.monotonic_raw_ns) as f64 / span * 1e6,
+                plus_minus_ppm: (first.within_ns as f64 + last.within_ns as f64) / span * 1e6,
             })
         }),
         stated_ppm: None,

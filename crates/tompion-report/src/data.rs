@@ -23,7 +23,7 @@ use crate::precision::ns_within;
 use crate::series::TrialSeries;
 use crate::stalls::{Bin, StallsView, binary_bins};
 use crate::tails::{Largest, Tail};
-use crate::timer_events::TimerEvents;
+use crate::timer_events::{TimerEvents, TimerRoom};
 
 /// So many cells are drawn over time as finely as an eye can see.
 const CELLS_WHOLE: usize = 150;
@@ -234,9 +234,17 @@ struct Extra {
 }
 
 impl Extra {
-    fn add(&mut self, trial: &Trial, data: &TrialData, blocks: usize, room: &mut Room) {
+    fn add(
+        &mut self,
+        trial: &Trial,
+        data: &TrialData,
+        blocks: usize,
+        room: &mut Room,
+        of_timers: &mut TimerRoom,
+    ) {
         if trial.factors.level(factor::PROBE) == timer_events::NAME {
-            self.timer.get_or_insert_default().add(trial, data, blocks);
+            let timer = self.timer.get_or_insert_default();
+            timer.add(trial, data, blocks, of_timers);
         }
         if trial.findings.stalls.is_some() {
             self.stalls.get_or_insert_default().add(trial, data, blocks);
@@ -273,9 +281,10 @@ impl ReportData {
         let mut extras: BTreeMap<Factors, Extra> = BTreeMap::new();
         let mut evidence = Evidence::default();
         let mut room = Room::default();
+        let mut of_timers = TimerRoom::new(cells.len());
         let cells = run.cells(|trial, data| {
             let extra = extras.entry(trial.factors.clone()).or_default();
-            extra.add(trial, data, sharing, &mut room);
+            extra.add(trial, data, sharing, &mut room, &mut of_timers);
             room.make(
                 extras
                     .values_mut()

@@ -13,10 +13,13 @@ use crate::figures::{count, real, us};
 pub(crate) fn rounded(value: f64, interval: Option<Interval>) -> String {
     let Some(i) = interval else {
         // Two digits of what would be nearly nothing.
+        if !(value > 0.0 && value < 0.1) {
+            return real(value);
+        }
         let digits = 1 - value.log10().floor() as i32;
-        return match value {
-            v if v > 0.0 && v < 0.1 && digits < 10 => format!("{v:.0$}", digits as usize),
-            v => real(v),
+        return match digits < 10 {
+            true => format!("{value:.0$}", digits as usize),
+            false => real(value),
         };
     };
     let half = (i.high - i.low) / 2.0;
@@ -154,6 +157,13 @@ pub(crate) fn us_interval((low_ns, high_ns): (f64, f64)) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_zero_or_no_number_has_no_digits_to_count() {
+        for value in [0.0, -0.0, -1.0, f64::NAN, f64::INFINITY, f64::MIN_POSITIVE] {
+            assert!(!rounded(value, None).is_empty());
+        }
+    }
 
     #[test]
     fn no_digit_says_more_than_the_interval() {

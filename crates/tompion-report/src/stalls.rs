@@ -19,6 +19,9 @@ pub(crate) use patterns::sentences;
 pub(crate) use structure::{Mode, Periodic, Structure};
 pub(crate) use trace::BlockTrace;
 
+/// Causes that are told apart by who it was; beyond these by their kind alone.
+const MOST_CAUSES: usize = 1 << 12;
+
 /// What is shown of one cell: its trials added up.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StallsView {
@@ -84,21 +87,29 @@ impl StallsView {
     }
 
     fn add_causes(&mut self, all: &[CauseTotal]) {
+        if all.is_empty() {
+            return;
+        }
         let mut known = std::mem::take(&mut self.causes);
         let old = known.iter().enumerate();
         let mut places: HashMap<(Cause, Option<String>), usize> =
             old.map(|(i, c)| ((c.cause, c.by.clone()), i)).collect();
         for new in all {
+            let mut new = new.clone();
+            let is_known = |new: &CauseTotal| places.contains_key(&(new.cause, new.by.clone()));
+            if known.len() >= MOST_CAUSES && !is_known(&new) {
+                new.by = None;
+            }
             let place = places
                 .entry((new.cause, new.by.clone()))
                 .or_insert(known.len());
             match known.get_mut(*place) {
                 Some(c) => {
-                    c.ns += new.ns;
-                    c.parts += new.parts;
+                    c.ns = c.ns.saturating_add(new.ns);
+                    c.parts = c.parts.saturating_add(new.parts);
                     c.longest_ns = c.longest_ns.max(new.longest_ns);
                 }
-                None => known.push(new.clone()),
+                None => known.push(new),
             }
         }
         self.causes = known;

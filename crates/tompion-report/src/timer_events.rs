@@ -14,6 +14,30 @@ use crate::series::{Point, TrialSeries};
 pub(crate) const REARMED: &str = "rearmed";
 pub(crate) use columns::{columns, interrupts_per_second, missed_share};
 
+/// Grid points of all trials of a run together whose stability is reckoned: some twenty seconds' work.
+const MOST_POINTS: u64 = 1 << 26;
+/// Distinct intervals that all cells keep together, and each of them at least.
+const MOST_INTERVALS: usize = 1 << 22;
+const LEAST_INTERVALS: usize = 1 << 10;
+
+/// What is left for the timer events of a run.
+#[derive(Debug)]
+pub(crate) struct TimerRoom {
+    points: u64,
+    /// Distinct intervals of a cell.
+    intervals: usize,
+}
+
+impl TimerRoom {
+    /// That of a run of so many cells.
+    pub(crate) fn new(cells: usize) -> Self {
+        Self {
+            points: MOST_POINTS,
+            intervals: (MOST_INTERVALS / cells.max(1)).max(LEAST_INTERVALS),
+        }
+    }
+}
+
 /// Level of the interval for the mean, as in the paper.
 pub(crate) const LEVEL: f64 = 0.99;
 
@@ -54,7 +78,13 @@ struct Series {
 
 impl TimerEvents {
     /// Takes in one trial; `blocks` is how many trials share a plot.
-    pub(crate) fn add(&mut self, trial: &Trial, data: &TrialData, blocks: usize) {
+    pub(crate) fn add(
+        &mut self,
+        trial: &Trial,
+        data: &TrialData,
+        blocks: usize,
+        room: &mut TimerRoom,
+    ) {
         let target = trial.factors.level(factor::TARGET);
         let period = trial.measurement.period_ns;
         let Some(period_ns) = period.or_else(|| parse_duration_ns(target).ok()) else {
@@ -69,6 +99,12 @@ impl TimerEvents {
             return;
         }
         let series = Series::of(data, period_ns, self.rearmed);
+        let Some(left) = room.points.checked_sub(series.points()) else {
+            let why = "the run has more grid points than a report goes through";
+            self.without.push(why.to_owned());
+            return;
+        };
+        room.points = left;
         let form = if self.rearmed {
             TimerForm::Rearmed
         } else {
@@ -79,12 +115,19 @@ impl TimerEvents {
         };
         let missed = trial.summary.missed_periods.unwrap_or(0);
         match TimerEventFigures::of(&series.event_ns, period_ns, form, missed) {
-            Ok(figures) => self.take(trial.block, &series, &figures, blocks),
+            Ok(figures) => self.take(trial.block, &series, &figures, blocks, room.intervals),
             Err(why) => self.without.push(why.to_string()),
         }
     }
 
-    fn take(&mut self, block: u32, series: &Series, figures: &TimerEventFigures, blocks: usize) {
+    fn take(
+        &mut self,
+        block: u32,
+        series: &Series,
+        figures: &TimerEventFigures,
+        blocks: usize,
+        intervals: usize,
+    ) {
         self.trials += 1;
         // Re-armed series begin with the event that armed the first that counts.
         self.events += series.event_ns.len() as u64 - u64::from(self.rearmed);
@@ -92,9 +135,10 @@ impl TimerEvents {
         self.differences = self
             .differences
             .merge(&Moments::of(differences().map(|d| d as f64)));
-        self.distribution = self
+        let merged = self
             .distribution
             .merge(&Distribution::from_values(differences()));
+        self.distribution = merged.clustered(intervals);
         self.largest_tie_ns = self.largest_tie_ns.max(figures.largest_time_error_ns);
         for &(tau, value) in &figures.mtie_ns {
             let largest = self.mtie.entry(tau as u64).or_default();
@@ -148,6 +192,12 @@ impl TimerEvents {
 }
 
 impl Series {
+    /// Points of the grid up to its last event; of events that arm one another, these.
+    fn points(&self) -> u64 {
+        let events = self.event_ns.len() as u64;
+        self.index.last().map_or(0, |last| last.saturating_add(1)).max(events)
+    }
+
     /// Events that count, with the grid points they answer. A late event stands
     /// for the points that passed before it came: of these it answers the last.
     fn of(data: &TrialData, period_ns: u64, rearmed: bool) -> Self {
@@ -166,8 +216,8 @@ impl Series {
         // Counted, not divided: every grid point is answered or missed.
         let mut next = 0u64;
         let index = counting.iter().map(|s| {
-            let own = next + u64::from(s.missed);
-            next = own + 1;
+            let own = u64::from(s.missed).saturating_add(next);
+            next = own.saturating_add(1);
             own
         });
         Self {
@@ -220,5 +270,29 @@ mod tests {
             ..TrialData::default()
         };
         assert_eq!(Series::of(&data, 100, true).event_ns, [0, 152, 304]);
+    }
+
+    #[test]
+    fn grid_points_without_end_are_not_gone_through() {
+        // Two events of each trial, with millions of points between them.
+        let data = TrialData {
+            samples: vec![
+                sample(1_000, 0, 0, Mark::None),
+                sample(16_000_001_000, 0, 15_999_999, Mark::None),
+            ],
+            ..TrialData::default()
+        };
+        let series = Series::of(&data, 1_000, false);
+        assert_eq!(series.points(), 16_000_001);
+        let mut room = TimerRoom::new(1);
+        let fit = (0..10).take_while(|_| match room.points.checked_sub(series.points()) {
+            Some(left) => {
+                room.points = left;
+                true
+            }
+            None => false,
+        });
+        assert_eq!(fit.count(), 4);
+        assert_eq!(TimerRoom::new(1 << 20).intervals, LEAST_INTERVALS);
     }
 }

@@ -36,6 +36,10 @@ use crate::stamp::Stamp;
 use crate::table::Table;
 use crate::tlv::values::TompionMark;
 
+/// A request that was sent longer ago, or later, than this by its T1 may be one that was recorded, in nanoseconds: it has no
+/// more and no longer replies than one of its own length.
+const FRESH_NS: u64 = 60_000_000_000;
+
 /// The state of a reflector: of bounded size, all of it reserved at the start.
 #[derive(Debug)]
 pub struct Reflector {
@@ -228,6 +232,11 @@ impl Reflector {
         if key.is_some() {
             self.is_new(session_key, &request, arrival)?;
         }
+        let sent_ns = request
+            .error
+            .format
+            .decode(request.time, arrival.received.utc_ns);
+        let is_fresh = sent_ns.is_some_and(|ns| ns.abs_diff(arrival.received.utc_ns) <= FRESH_NS);
         let source = Source::from(arrival.source.ip());
         let is_trusted = key.is_some() || arrival.source.ip().to_canonical().is_loopback();
         self.admit(source, is_trusted, arrival.now_ns)?;
@@ -255,7 +264,7 @@ impl Reflector {
             takes_marks: false,
         };
         let told = session.map(|(_, (_, told))| told);
-        self.write(&mut reply, arrival, &request, &survey, told, out);
+        self.write(&mut reply, arrival, &request, (&survey, is_fresh), told, out);
         reply.number = self.expect_stamp(&reply);
         Ok(reply)
     }
@@ -266,7 +275,7 @@ impl Reflector {
         reply: &mut Reply,
         arrival: &Arrival<'_>,
         request: &RequestFields,
-        survey: &Survey,
+        (survey, is_fresh): (&Survey, bool),
         session: Option<sessions::Told>,
         out: &mut [u8],
     ) {
@@ -279,7 +288,7 @@ impl Reflector {
         let limits = self.config.trust.control_limits(reply.key);
         let granted = survey
             .control
-            .filter(|control| reshape::is_granted(control, limits, out.len()));
+            .filter(|control| is_fresh && reshape::is_granted(control, limits, out.len()));
         if let Some(control) = &granted {
             (reply.bytes, reply.tag_at) = reshape::reshape(out, reply.bytes, base, control);
             reply.repeats = control.replies - 1;

@@ -123,6 +123,11 @@ impl Distribution {
         Arc::ptr_eq(&self.pairs, &other.pairs)
     }
 
+    /// Where its pairs lie: those that share memory have one.
+    pub fn address(&self) -> usize {
+        Arc::as_ptr(&self.pairs).addr()
+    }
+
     /// The sorted distinct values with their counts.
     pub fn pairs(&self) -> &[(i64, u64)] {
         &self.pairs

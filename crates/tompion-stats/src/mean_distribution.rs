@@ -18,7 +18,8 @@ impl MeanDistribution {
     /// The mean of `blocks`; those without samples do not count.
     pub fn of<'a>(blocks: impl IntoIterator<Item = &'a Distribution>) -> Self {
         let blocks: Vec<&Distribution> = blocks.into_iter().filter(|b| !b.is_empty()).collect();
-        let samples: u64 = blocks.iter().map(|b| b.len()).sum();
+        let lengths = blocks.iter().map(|b| b.len());
+        let samples = lengths.fold(0, u64::saturating_add);
         let of_one_size = blocks.windows(2).all(|two| two[0].len() == two[1].len());
         let weight = |block: &Distribution| match of_one_size {
             true => 1.0,

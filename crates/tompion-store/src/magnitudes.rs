@@ -41,7 +41,26 @@ pub(super) fn check_trial(name: &str, trial: &Trial, trials: usize) -> Result<()
         passed_over: Some("tables"),
         ..most(of_trial(trials))
     };
-    look(name, trial, most)
+    look(name, trial, most)?;
+    // Causes are added up within a trial, too.
+    let causes = trial.findings.stalls.iter().flat_map(|stalls| &stalls.causes);
+    let (ns, parts) = causes.fold((0_u64, 0_u64), |(ns, parts), cause| {
+        (ns.saturating_add(cause.ns), parts.saturating_add(cause.parts))
+    });
+    let (found, whole) = (ns.max(parts), of_trial(trials));
+    match found > whole {
+        true => Err(format!("{name}.findings.stalls.causes come to {found}, at most {whole}").into()),
+        false => Ok(()),
+    }
+}
+
+/// Says whether values that are counted in one of so many trials are more than a run's sums can hold.
+pub(super) fn check_counted(counted: u64, trials: usize) -> Result<(), Fault> {
+    let most = of_trial(trials);
+    match counted > most {
+        true => Err(format!("histograms count {counted} values, at most {most}").into()),
+        false => Ok(()),
+    }
 }
 
 /// Says what of a trial's tables counts or lasts more than a run's sums can hold.
@@ -110,6 +129,39 @@ mod tests {
         assert_eq!(of_trial(1), OF_RUN);
         // Even then two and a half hours.
         assert!(of_trial(1 << 20) > 4_000_000_000_000);
+    }
+
+    #[test]
+    fn causes_that_come_to_more_than_fits_are_refused() {
+        let cause = |ns: u64| json!({"cause": "steal", "ns": ns, "parts": 1, "longest_ns": 1});
+        let trial = |each: u64| -> Trial {
+            let causes: Vec<_> = (0..4).map(|_| cause(each)).collect();
+            let mut stalls = serde_json::to_value(tompion_model::Stalls::default()).unwrap();
+            stalls["causes"] = causes.into();
+            let stalls: tompion_model::Stalls = serde_json::from_value(stalls).unwrap();
+            Trial {
+                id: 0,
+                factors: Default::default(),
+                block: 0,
+                started_ns: 0,
+                duration_ns: 0,
+                started_at: None,
+                storage: Default::default(),
+                tables: Default::default(),
+                measurement: Default::default(),
+                load: None,
+                findings: stalls.into(),
+                observation: None,
+                cpu_use: None,
+                summary: Default::default(),
+            }
+        };
+        assert!(check_trial("x", &trial(OF_RUN / 4), 1).is_ok());
+        let why = check_trial("x", &trial(OF_RUN / 4 + 1), 1).unwrap_err();
+        assert!(why.to_string().contains("findings.stalls.causes come to"), "{why}");
+        // Of several trials each has its share.
+        assert!(check_trial("x", &trial(OF_RUN / 4), 2).is_err());
+        assert!(check_counted(OF_RUN / 2, 2).is_ok() && check_counted(OF_RUN, 2).is_err());
     }
 
     #[test]

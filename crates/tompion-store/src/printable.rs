@@ -70,18 +70,30 @@ impl Escaped {
         match first(&bytes[1..]) {
             Some('b' | 'f' | 'n' | 'r' | 't') => of(2, false),
             Some('u') => {
-                let digits = bytes.get(2..6).and_then(|d| str::from_utf8(d).ok());
-                let digits = digits.filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()));
-                match digits.map(|digits| u32::from_str_radix(digits, 16)) {
-                    // Halves of a pair stand for what is beyond 16 bits, or for nothing.
-                    Some(Ok(code)) => of(6, char::from_u32(code).is_none_or(is_printable)),
-                    _ => of(2, true),
+                let Some(code) = number(bytes.get(2..6)) else {
+                    return of(2, true);
+                };
+                // Two halves stand for what is beyond 16 bits, one alone for nothing.
+                let low = bytes.get(6..8).filter(|next| *next == b"\\u");
+                let low = low.and_then(|_| number(bytes.get(8..12)));
+                match (code, low) {
+                    (0xd800..0xdc00, Some(low @ 0xdc00..0xe000)) => {
+                        let both = 0x1_0000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+                        of(12, char::from_u32(both).is_none_or(is_printable))
+                    }
+                    _ => of(6, char::from_u32(code).is_none_or(is_printable)),
                 }
             }
             Some(other) => of(1 + other.len_utf8(), true),
             None => of(1, true),
         }
     }
+}
+
+/// A number of four hexadecimal digits.
+fn number(digits: Option<&[u8]>) -> Option<u32> {
+    let digits = digits.filter(|d| d.iter().all(u8::is_ascii_hexdigit))?;
+    u32::from_str_radix(str::from_utf8(digits).ok()?, 16).ok()
 }
 
 #[cfg(test)]
@@ -107,6 +119,13 @@ mod tests {
         ] {
             assert_eq!(printable_json(harmless.to_owned()), harmless);
         }
+    }
+
+    #[test]
+    fn a_character_that_takes_no_room_is_none_when_it_is_written_as_a_pair() {
+        let of = |json: &str| -> Value { serde_json::from_str(&printable_json(json.to_owned())).unwrap() };
+        assert_eq!(of(r#"["idle\udb40\udc41"]"#), serde_json::json!(["idle "]));
+        assert_eq!(of(r#"["\ud83d\ude42", "x\ud834\udd73y"]"#), serde_json::json!(["\u{1f642}", "x y"]));
     }
 
     proptest! {

@@ -383,6 +383,9 @@ impl Run {
         let columns = trial_files::read_table(&file, table::HISTOGRAMS, at, wanted)?;
         let histograms = samples::to_histograms(&columns)
             .map_err(|e| file.damaged(&format!("unreadable histograms ({e})")))?;
+        let most = histograms.values().map(Distribution::len).max();
+        magnitudes::check_counted(most.unwrap_or(0), self.record.trials.len())
+            .map_err(|e| file.damaged(&e.to_string()))?;
         Ok(Some(histograms))
     }
 

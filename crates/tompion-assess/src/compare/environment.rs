@@ -115,6 +115,7 @@ fn text(value: &Value) -> String {
 mod tests {
     use super::*;
     use crate::compare::comparison::tests::side;
+    use std::sync::Arc;
 
     #[test]
     fn what_bears_on_timing_comes_first_and_the_moment_is_left_out() {
@@ -122,13 +123,13 @@ mod tests {
         assert!(differences(&[a.clone(), b.clone()]).is_empty());
         for (side, release, slack, host) in [(&mut a, "6.1", 1, "x"), (&mut b, "6.12", 50_000, "y")]
         {
-            let environment = &mut side.header.environment;
+            let environment = &mut Arc::make_mut(&mut side.header).environment;
             environment.hostname = host.to_owned();
             environment.kernel.release = Some(release.to_owned());
             environment.clock.timer_slack_ns = Some(slack);
             environment.virtualization.steal_ms = Some(slack);
         }
-        b.header
+        Arc::make_mut(&mut b.header)
             .environment
             .mitigations
             .insert("spectre_v2".into(), "off".into());

@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tompion_model::Trial;
+use tompion_model::{Trial, shortened};
+
+/// Values of a parameter that are told.
+const MOST_TOLD: usize = 20;
 
 /// What the probe was told and how it measured: by name, every value that a trial of
 /// the cell had.
@@ -39,6 +42,7 @@ impl Parameters {
     /// The values of one parameter, in words.
     pub(crate) fn told(&self, name: &str) -> String {
         let values = self.0.get(name).into_iter().flatten();
-        values.cloned().collect::<Vec<_>>().join(" and ")
+        let values: Vec<String> = values.take(MOST_TOLD).map(|value| shortened(value)).collect();
+        values.join(" and ")
     }
 }

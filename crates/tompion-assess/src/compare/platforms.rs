@@ -3,6 +3,8 @@
 //! is bounded, one platform over another, and a ranking; each only as far as replicates
 //! carry it.
 
+use std::sync::Arc;
+
 use tompion_model::InvalidValue;
 use tompion_model::{Factors, PlatformRecord, RunRecord};
 use tompion_stats::{Interval, Maxima};
@@ -201,8 +203,8 @@ fn rows(sides: &[Side], cell: &Factors, level: f64) -> Result<Vec<Row>> {
             let replicates = side.cells.get(cell)?.clone();
             let side = Side {
                 name: side.name.clone(),
-                header: side.header.clone(),
-                remarks: Vec::new(),
+                header: Arc::clone(&side.header),
+                remarks: Arc::default(),
                 cells: [(cell.clone(), replicates)].into(),
             };
             Some((i, side))

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use tompion_model::{Factors, Order, RunHeader, RunRecord, Status, Storage, Trial, View, factor};
@@ -16,10 +17,10 @@ use crate::compare::{Error, Replicate, Replicates, Result};
 pub struct Side {
     /// What the user calls it: the run's directory, or the level.
     pub name: String,
-    /// The machine, the program and the plan.
-    pub header: RunHeader,
+    /// The machine, the program and the plan; sides of one run share it.
+    pub header: Arc<RunHeader>,
     /// What befell the run: why it ended early, a CPU quota that stopped it.
-    pub remarks: Vec<String>,
+    pub remarks: Arc<Vec<String>>,
     /// Replicates of each cell.
     pub cells: BTreeMap<Factors, Replicates>,
 }
@@ -42,6 +43,9 @@ pub(crate) fn level_of<'a>(factors: &'a Factors, name: &str) -> Option<&'a str> 
 /// More levels than anybody compares two by two; a run of a stranger may have thousands.
 const MOST_LEVELS: usize = 300;
 
+/// Values that all series of a run have together: 128 MiB.
+const MOST_IN_SERIES: usize = 1 << 24;
+
 /// Trials below which the series itself is read: two groups of three reach no
 /// p-value below 0.1.
 const FEW: usize = 4;
@@ -49,11 +53,18 @@ const FEW: usize = 4;
 impl Side {
     /// A whole run as one side, whose replicates are its trials.
     pub fn of_run(name: &str, run: &Run) -> Result<Self> {
-        let mut side = Self::gather(name, run, |f| Some(f.clone()))?;
+        let whole = Whole::of(run)?;
+        let mut room = MOST_IN_SERIES;
+        let mut side = Self::gather(name, &whole, &mut room, |f| Some(f.clone()))?;
+        let mut trials: BTreeMap<&Factors, Vec<&Trial>> = BTreeMap::new();
         for trial in &run.record().trials {
-            let cell = side.cells.get_mut(&trial.factors);
-            let replicates = cell.into_iter().flat_map(|c| &mut c.trials);
-            for replicate in replicates.filter(|r| r.block == trial.block) {
+            trials.entry(&trial.factors).or_default().push(trial);
+        }
+        for (key, mut trials) in trials {
+            // As the replicates are.
+            trials.sort_by_key(|trial| trial.block);
+            let replicates = side.cells.get_mut(key).into_iter().flat_map(|c| &mut c.trials);
+            for (replicate, trial) in replicates.zip(trials) {
                 replicate.order = order(run, trial)?;
             }
         }
@@ -68,9 +79,9 @@ impl Side {
         let Some(first) = of_each.first() else {
             return Err(Error::Wish(format!("{name}: no run is given")));
         };
-        let header = first.header.clone();
+        let header = Arc::clone(&first.header);
         let mut known = BTreeSet::new();
-        let remarks = of_each.iter().flat_map(|s| &s.remarks);
+        let remarks = of_each.iter().flat_map(|s| s.remarks.iter());
         let remarks: Vec<String> = remarks.filter(|r| known.insert(*r)).cloned().collect();
         let mut cells: BTreeMap<Factors, Vec<Replicates>> = BTreeMap::new();
         for (key, cell) in of_each.into_iter().flat_map(|side| side.cells) {
@@ -80,7 +91,7 @@ impl Side {
         Ok(Self {
             name: name.to_owned(),
             header,
-            remarks,
+            remarks: Arc::new(remarks),
             cells: cells
                 .map(|(key, runs)| (key, Replicates::of_runs(&runs)))
                 .collect(),
@@ -123,10 +134,12 @@ impl Side {
                 levels.len()
             )));
         }
+        let whole = Whole::of(run)?;
+        let mut room = MOST_IN_SERIES;
         levels
             .into_iter()
             .map(|level| {
-                Self::gather(&level, run, |f| {
+                Self::gather(&level, &whole, &mut room, |f| {
                     (level_of(f).as_ref() == Some(&level)).then(|| {
                         let key = f.clone().without(by);
                         // Real-time threads have no slack: they stand beside the usual one.
@@ -157,24 +170,49 @@ impl Side {
             let here = f.get(factor::PLATFORM) == Some(level);
             here.then(|| f.clone().without(factor::PLATFORM))
         };
+        let header = Arc::new(record.header.clone());
         levels
             .into_iter()
-            .map(|level| Self::without_series(level, record, |f| key(f, level)).0)
+            .map(|level| Self::without_series(level, record, &header, |f| key(f, level)).0)
             .collect()
     }
 
-    fn gather(name: &str, run: &Run, key: impl Fn(&Factors) -> Option<Factors>) -> Result<Self> {
-        let record = believed(run)?;
-        let (mut side, trials) = Self::without_series(name, &record, key);
+    /// `room` is left for values of series, of this side and of others of the run.
+    fn gather(
+        name: &str,
+        whole: &Whole<'_>,
+        room: &mut usize,
+        key: impl Fn(&Factors) -> Option<Factors>,
+    ) -> Result<Self> {
+        let Whole { run, record, header, remarks } = whole;
+        let (mut side, trials) = Self::without_series(name, record, header, key);
+        side.remarks = Arc::clone(remarks);
+        let mut left_out = 0_u64;
         for (key, cell) in &mut side.cells {
             let trials = &trials[key];
             let values = values(run, trials)?;
             cell.whole = Some(Box::new(Replicate::of_several(0, &cell.trials, &values)));
             let trial = trials[0];
             if cell.trials.len() < FEW && trial.storage == Storage::Complete {
-                cell.series = series(run, trial)?;
+                let series = match *room {
+                    0 => Vec::new(),
+                    _ => series(run, trial)?,
+                };
+                if series.len() > *room || *room == 0 {
+                    // The next ones have none either: which do is said by their keys alone.
+                    (left_out, *room) = (left_out + 1, 0);
+                    continue;
+                }
+                *room -= series.len();
+                cell.series = series;
                 cell.series_s = trial.duration_ns as f64 / 1e9;
             }
+        }
+        if left_out > 0 {
+            Arc::make_mut(&mut side.remarks).push(format!(
+                "{left_out} of its cells are not compared value by value: the run has more than {MOST_IN_SERIES} values of \
+                 cells with few trials."
+            ));
         }
         Ok(side)
     }
@@ -183,6 +221,7 @@ impl Side {
     fn without_series<'r>(
         name: &str,
         record: &'r RunRecord,
+        header: &Arc<RunHeader>,
         key: impl Fn(&Factors) -> Option<Factors>,
     ) -> (Self, BTreeMap<Factors, Vec<&'r Trial>>) {
         let mut cells: BTreeMap<Factors, Replicates> = BTreeMap::new();
@@ -202,11 +241,31 @@ impl Side {
             .for_each(|cell| cell.trials.sort_by_key(|t| t.block));
         let side = Self {
             name: name.to_owned(),
-            header: record.header.clone(),
-            remarks: remarks(record),
+            header: Arc::clone(header),
+            remarks: Arc::default(),
             cells,
         };
         (side, trials)
+    }
+}
+
+/// A run, with what all of its sides have in common.
+struct Whole<'r> {
+    run: &'r Run,
+    record: Cow<'r, RunRecord>,
+    header: Arc<RunHeader>,
+    remarks: Arc<Vec<String>>,
+}
+
+impl<'r> Whole<'r> {
+    fn of(run: &'r Run) -> Result<Self> {
+        let record = believed(run)?;
+        Ok(Self {
+            run,
+            header: Arc::new(record.header.clone()),
+            remarks: Arc::new(remarks(&record)),
+            record,
+        })
     }
 }
 

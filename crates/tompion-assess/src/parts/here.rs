@@ -122,7 +122,8 @@ fn count(list: &str) -> Option<u64> {
         let number = |text: &str| text.trim().parse::<u64>().ok();
         (number(last)?.checked_sub(number(first)?)?).checked_add(1)
     };
-    list.split(',').map(of).sum()
+    let add = |sum: u64, range: &str| sum.checked_add(of(range)?);
+    list.split(',').try_fold(0, add)
 }
 
 /// ` (cc1 41 %, make 12 %)`: as many as there is room for behind what is said before.
@@ -152,4 +153,17 @@ fn in_full(when: &str, cpu_use: &CpuUse) -> String {
         kernel.unwrap_or_default(),
         format_ns(cpu_use.watched_ns as f64),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_of_more_cpus_than_can_be_counted_is_none() {
+        assert_eq!(count("0-3,5"), Some(5));
+        assert_eq!(count("0-18446744073709551614,0-0"), None);
+        assert_eq!(count("0-18446744073709551615"), None);
+        assert_eq!(count("3-0"), None);
+    }
 }

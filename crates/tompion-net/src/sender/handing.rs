@@ -31,6 +31,17 @@ pub(super) struct Taking {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct IsOver;
 
+/// How much was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Taken {
+    /// All that was there.
+    All,
+    /// As much as there is room for; there may be more.
+    Some,
+    /// The other end is gone, so that nothing more comes.
+    IsOver,
+}
+
 /// Both ends, for packets of so many bytes.
 pub(super) fn pair(bytes: usize) -> (Handing, Taking) {
     let (came, taken) = sync_channel(PACKETS);
@@ -62,15 +73,16 @@ impl Handing {
 }
 
 impl Taking {
-    /// Takes all that is there; false where the other end is gone, so that nothing more comes.
-    pub fn take(&self, mut each: impl FnMut(&[u8], &Received)) -> bool {
-        loop {
+    /// Takes what is there, and no more than there is room for, however fast the other end hands over.
+    pub fn take(&self, mut each: impl FnMut(&[u8], &Received)) -> Taken {
+        for _ in 0..PACKETS {
             match self.came.try_recv() {
                 Ok(packet) => self.enter(packet, &mut each),
-                Err(TryRecvError::Empty) => return true,
-                Err(TryRecvError::Disconnected) => return false,
+                Err(TryRecvError::Empty) => return Taken::All,
+                Err(TryRecvError::Disconnected) => return Taken::IsOver,
             }
         }
+        Taken::Some
     }
 
     /// Takes all that comes until the other end is gone.

@@ -11,7 +11,7 @@ use std::thread;
 
 use tompion_time::sleep::{Host, Sleeper};
 
-use super::handing::{Handing, Taking, pair};
+use super::handing::{Handing, Taken, Taking, pair};
 use super::short_slice::ShortSlice;
 use super::{HEAD_START_NS, Plan, Sent, Sink, Source, Tally, guard_ns, ns};
 use crate::batch::{ErrorBatch, ReceiveBatch};
@@ -23,6 +23,9 @@ use crate::wait::{Arrivals, Bell, Stop, wait_with_errors};
 
 /// Packets and entries of the error queue that are read by one call.
 const AT_ONCE: usize = 16;
+/// Calls, and entries of the error queue, before it is looked whether it is to end: a flood keeps nobody from seeing that.
+const ROUNDS: usize = 64;
+const MOST_ENTRIES: usize = 4096;
 
 /// Sends probes one after the other and waits for each reply, until the next probe is due at
 /// most. Replies that come later are taken when they come. Another thread receives; `ends` stays on the
@@ -144,7 +147,10 @@ impl Receiver<'_> {
 
     /// Hands on all that is there; false where nobody takes it any longer.
     fn hand_on_all(&mut self) -> Result<bool, NetError> {
-        while self.socket.receive(&mut self.packets)? > 0 {
+        for _ in 0..ROUNDS {
+            if self.socket.receive(&mut self.packets)? == 0 {
+                break;
+            }
             self.received += self.packets.len() as u64;
             for (packet, received) in self.packets.iter() {
                 self.unstamped += u64::from(received.stamps.software_ns.is_none());
@@ -279,7 +285,7 @@ impl<E: Source + Sink> Sender<'_, E> {
                 ends.icmp_error(&error);
             }
         };
-        self.socket.drain(&mut self.errors, usize::MAX, of_kind)?;
+        self.socket.drain(&mut self.errors, MOST_ENTRIES, of_kind)?;
         // What is lost then is counted.
         self.socket.resynchronize()
     }
@@ -307,11 +313,16 @@ impl<E: Source + Sink> Sender<'_, E> {
         Ok(())
     }
 
-    /// Takes all that is there.
+    /// Takes what is there.
     fn take(&mut self) -> Result<(), NetError> {
         self.take_errors()?;
         let mut enter = entering(self.ends, &mut self.tally, &mut self.awaited);
-        self.is_deaf = !self.taking.take(&mut enter);
+        match self.taking.take(&mut enter) {
+            Taken::All => {}
+            // The next look finds it at once.
+            Taken::Some => self.bell.ring(),
+            Taken::IsOver => self.is_deaf = true,
+        }
         Ok(())
     }
 

@@ -1,7 +1,8 @@
 //! TCP echo (RFC 862): what comes goes back, so that whoever connects has TCP's own figures of the path.
 
+use std::cmp::Reverse;
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
@@ -10,12 +11,14 @@ use tompion_time::os;
 
 use crate::error::PacketError;
 
-/// Connections at a time. One that never said anything makes room for another, else the one that has been silent for
-/// longest.
+/// Connections at a time. Of whoever has most of them one that never said anything makes room for another, else the one that
+/// has been silent for longest.
 const MOST: usize = MOST_FILES - 1;
 /// Bytes of a connection at once, and in a second.
 const AT_ONCE: usize = 4096;
 const A_SECOND: usize = 64 << 10;
+/// What is read at once counts as so many at least: each time this end wakes up.
+const LEAST: usize = 64;
 /// Who says nothing for so long is forgotten, in nanoseconds.
 const SILENCE_NS: u64 = 30_000_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
@@ -28,6 +31,7 @@ pub struct TcpEcho(TcpListener);
 
 struct Connection {
     stream: TcpStream,
+    from: IpAddr,
     /// Whether it ever said anything, and when it did last or came.
     has_spoken: bool,
     heard_ns: u64,
@@ -74,9 +78,10 @@ impl TcpEcho {
     fn admit(&self, all: &mut Vec<Connection>, now_ns: u64) {
         // However many come: those who are there have their turn.
         for _ in 0..MOST {
-            let stream = match self.0.accept() {
-                Ok((stream, _)) => stream,
+            let (stream, from) = match self.0.accept() {
+                Ok((stream, from)) => (stream, from.ip()),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
                 Err(_) => {
                     os::sleep(PAUSE);
                     return;
@@ -86,12 +91,13 @@ impl TcpEcho {
                 continue;
             }
             if all.len() >= MOST {
-                let silent =
-                    (0..all.len()).min_by_key(|at| (all[*at].has_spoken, all[*at].heard_ns));
-                silent.map(|at| all.swap_remove(at));
+                let places = all.iter().map(|one| (one.from, one.has_spoken, one.heard_ns));
+                let places: Vec<_> = places.collect();
+                goes(&places, from).map(|at| all.swap_remove(at));
             }
             all.push(Connection {
                 stream,
+                from,
                 has_spoken: false,
                 heard_ns: now_ns,
                 since_ns: now_ns,
@@ -99,6 +105,28 @@ impl TcpEcho {
             });
         }
     }
+}
+
+/// Whose it is: of IPv6 one machine may have a whole network.
+fn network(of: IpAddr) -> IpAddr {
+    match of.to_canonical() {
+        IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() & (!0 << 64)).into(),
+        v4 => v4,
+    }
+}
+
+/// Which of these makes room for one from that address: whose each is, whether it ever said anything, and when it did last.
+/// One of whoever has most of them, the new one counted.
+fn goes(all: &[(IpAddr, bool, u64)], from: IpAddr) -> Option<usize> {
+    let has = |of: IpAddr| {
+        let of = network(of);
+        let others = all.iter().filter(|one| network(one.0) == of).count();
+        others + usize::from(network(from) == of)
+    };
+    (0..all.len()).min_by_key(|&at| {
+        let (from, has_spoken, heard_ns) = all[at];
+        (Reverse(has(from)), has_spoken, heard_ns)
+    })
 }
 
 impl Connection {
@@ -117,7 +145,7 @@ impl Connection {
             (self.since_ns, self.bytes) = (now_ns, 0);
         }
         (self.has_spoken, self.heard_ns) = (true, now_ns);
-        self.bytes += length;
+        self.bytes += length.max(LEAST);
         self.bytes <= A_SECOND && matches!(self.stream.write(&room[..length]), Ok(n) if n == length)
     }
 }
@@ -171,6 +199,27 @@ mod tests {
             assert!(comes_back(&served));
             drop((before, after));
         });
+    }
+
+    #[test]
+    fn who_has_most_connections_makes_room_for_others() {
+        let at = |text: &str| -> IpAddr { text.parse().unwrap() };
+        let (client, other) = (at("192.0.2.1"), at("203.0.113.9"));
+        // All but one are of one machine, and speak more often.
+        let mut all = vec![(client, true, 5)];
+        all.extend((0..14).map(|n| (other, true, 100 + n)));
+        assert_eq!(goes(&all, other), Some(1));
+        assert_eq!(goes(&all, at("198.51.100.1")), Some(1));
+        // Of its own the one that never said anything, else the one that was silent longest.
+        all[7].1 = false;
+        assert_eq!(goes(&all, other), Some(7));
+        // One machine has all addresses of a network of IPv6.
+        let of = |n: u64| at(&format!("2001:db8:1:1::{n:x}"));
+        let crowd: Vec<_> = (1..15).map(|n| (of(n), true, 100 + n)).chain([(client, true, 5)]).collect();
+        assert_eq!(goes(&crowd, of(99)), Some(0));
+        // Where each has one it is the one that has been silent for longest.
+        assert_eq!(goes(&[(client, true, 5), (other, true, 4)], at("198.51.100.1")), Some(1));
+        assert_eq!(goes(&[], client), None);
     }
 
     #[test]

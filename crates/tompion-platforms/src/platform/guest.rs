@@ -21,9 +21,31 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(180);
 pub(super) fn kit(kernel: &str) -> Result<Kit, GuestError> {
     match std::env::var_os(KIT_VARIABLE) {
         Some(directory) => Kit::open(PathBuf::from(directory)),
-        None => Kit::open(KIT),
+        None => {
+            trusted(Path::new(KIT))?;
+            Kit::open(KIT)
+        }
     }?
     .with_kernel(kernel)
+}
+
+/// Refuses a kit that nobody named, where root would boot what somebody else put there.
+fn trusted(kit: &Path) -> Result<(), GuestError> {
+    let others = match rustix::process::geteuid().is_root() && kit.exists() {
+        true => tompion_host::others_on_the_way(kit),
+        false => Ok(None),
+    };
+    match others {
+        Ok(None) => Ok(()),
+        Ok(Some(why)) => Err(GuestError::Kit {
+            problem: format!("{} of the current directory is not taken by root: {why}", kit.display()),
+            remedy: "name its directory by TOMPION_GUEST",
+        }),
+        Err(why) => Err(GuestError::Kit {
+            problem: format!("{}: {why}", kit.display()),
+            remedy: "name its directory by TOMPION_GUEST",
+        }),
+    }
 }
 
 /// Boots `guest` for a moment: where KVM cannot be nested it may open and then hang.

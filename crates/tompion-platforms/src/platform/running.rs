@@ -100,7 +100,8 @@ impl<'scope> Running<'scope> {
 
     /// The last sign that it gave as a neighbour.
     pub fn sign(&mut self) -> Option<Sign> {
-        for bytes in self.told.try_iter() {
+        // No more than can wait: who floods us keeps nobody from looking elsewhere.
+        for bytes in self.told.try_iter().take(WAITING) {
             for byte in bytes {
                 if byte != b'\n' {
                     if self.begun.len() < LINE {

@@ -37,7 +37,7 @@ const COPY: Duration = Duration::from_secs(900);
 
 /// What it is, and whether programs may be run from the directory `$1`: an empty one is
 /// one.
-const LOOK: &str = r#"echo "tompion-lab $(uname -s) $(uname -m) $(uname -r)"; command -v sha256sum >/dev/null || exit 91; f="$1/tompion-lab-look-$$"; umask 077; (set -C; : >"$f") 2>/dev/null || exit 92; chmod 700 "$f"; "$f" 2>/dev/null; r=$?; rm -f "$f"; [ "$r" = 0 ] || exit 93"#;
+const LOOK: &str = r#"echo "tompion-lab $(uname -s) $(uname -m) $(uname -r)"; command -v sha256sum >/dev/null || exit 91; d="$1/tompion-lab-look-$$"; umask 077; mkdir "$d" 2>/dev/null || exit 92; f="$d/look"; : >"$f" || exit 92; chmod 700 "$f"; "$f" 2>/dev/null; r=$?; rm -f "$f"; rmdir "$d"; [ "$r" = 0 ] || exit 93"#;
 const NO_SHA256SUM: i32 = 91;
 const NOT_WRITABLE: i32 = 92;
 const NOT_EXECUTABLE: i32 = 93;

@@ -82,13 +82,25 @@ fn quantile(s: &Shown<'_>, q: f64, of: fn(&Summary) -> f64) -> Option<f64> {
     crate::figures::supported(m, q, of(m))
 }
 
+/// What a formula begins with, in the wide forms of it, too.
+const BEGINS: [char; 10] = ['=', '+', '-', '@', '\t', '\r', '＝', '＋', '－', '＠'];
+
 /// A text that no spreadsheet takes for a formula: with an apostrophe before what would begin
-/// one, as spreadsheets themselves write it.
+/// one, as spreadsheets themselves write it. Some part columns at semicolons or tabs, whatever the file says.
 fn harmless(text: &str) -> Cow<'_, str> {
-    match text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err() {
-        true => format!("'{text}").into(),
-        false => text.into(),
+    if text.parse::<f64>().is_ok() {
+        return text.into();
     }
+    let mut shown = String::with_capacity(text.len() + 1);
+    let mut begins = true;
+    for c in text.chars() {
+        if begins && BEGINS.contains(&c) {
+            shown.push('\'');
+        }
+        shown.push(c);
+        begins = matches!(c, ';' | '\t');
+    }
+    shown.into()
 }
 
 /// The cells as comma-separated values with a heading (RFC 4180): every factor of the

@@ -118,7 +118,8 @@ impl Cloud<'_> {
         Y: AsRangedCoord<Value = f64>,
         Y::CoordDescType: ValueFormatter<f64> + Ranged<ValueType = f64>,
     {
-        let span_ns: u64 = self.series.iter().map(|s| s.span_ns).sum();
+        let spans = self.series.iter().map(|s| s.span_ns);
+        let span_ns = spans.fold(0, u64::saturating_add);
         let seconds = span_ns.max(1) as f64 / 1e9;
         let style = Style {
             size: 11,
@@ -160,9 +161,9 @@ impl Cloud<'_> {
         let mut start = 0u64;
         for s in self.series {
             starts.push(start);
-            start += s.span_ns;
+            start = start.saturating_add(s.span_ns);
         }
-        let at = |start: u64, ns: u64| (start + ns) as f64 / 1e9;
+        let at = |start: u64, ns: u64| start.saturating_add(ns) as f64 / 1e9;
         for &s in starts.iter().skip(1) {
             let line = vec![(at(s, 0), self.axis.start), (at(s, 0), self.axis.end)];
             area.draw(&PathElement::new(line, Ink::Border.color()))?;

@@ -82,7 +82,8 @@ fn one(
     band: &Band,
     is_last: bool,
 ) -> Result<(), Failure> {
-    let span_ns: u64 = traces.iter().map(|t| t.span_ns).sum();
+    let spans = traces.iter().map(|t| t.span_ns);
+    let span_ns = spans.fold(0, u64::saturating_add);
     let seconds = span_ns.max(1) as f64 / 1e9;
     let name = text(Ink::Title, 12, HPos::Left, VPos::Top);
     area.draw_text(&band.name, &name, (u(LEFT + 2), u(3)))?;
@@ -119,7 +120,7 @@ fn one(
     let value = |ps: i64| (ps as f64 / 1e3).clamp(lengths.start, lengths.end);
     let mut start = 0u64;
     for block in traces {
-        let at = |ns: u64| (start + ns) as f64 / 1e9;
+        let at = |ns: u64| start.saturating_add(ns) as f64 / 1e9;
         if start > 0 {
             let border = vec![(at(0), lengths.start), (at(0), lengths.end)];
             plot.draw(&PathElement::new(border, Ink::Border.color()))?;
@@ -140,7 +141,7 @@ fn one(
                 plot.draw(&Circle::new((at(p.0), value(p.1)), 1, ink))?;
             }
         }
-        start += block.span_ns;
+        start = start.saturating_add(block.span_ns);
     }
     Ok(())
 }

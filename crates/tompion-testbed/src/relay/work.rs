@@ -24,6 +24,9 @@ const LAZY_NS: i64 = 1_000_000;
 /// How long it leaves them at most: the ring has to hold them.
 const LAZIEST_NS: i64 = 5_000_000;
 
+/// Steps before it looks whether it is to end, and whether its turn on a CPU is over: packets may come without a gap.
+const STEPS: usize = 1024;
+
 /// Both ways, each with the ring that it reads.
 #[derive(Debug)]
 pub struct Work {
@@ -52,13 +55,13 @@ impl Work {
         let mut turns = Turns::new();
         let mut awake_ns = now();
         while !stop.load(Ordering::Relaxed) {
-            while self.step() {}
+            let is_busy = (0..STEPS).all(|_| self.step());
             let under_way = self.outward.0.under_way() + self.homeward.0.under_way();
             self.under_way.store(under_way, Ordering::Relaxed);
             let now_ns = now();
             turns.spun(now_ns - awake_ns);
             awake_ns = now_ns;
-            if self.wait(&mut turns)? {
+            if !is_busy && self.wait(&mut turns)? {
                 awake_ns = now();
             }
         }

@@ -5,6 +5,7 @@ mod factors;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use tompion_assess::compare::{
     Figure, Judgement, Settings, Side, Undecided, beside, compare as held, differences, mismatches,
@@ -103,7 +104,7 @@ pub fn compare(options: &CompareOptions) -> exit::Result {
         None => runs.iter().copied().zip(sides.iter().map(Some)).collect(),
     };
     let remarks = told.into_iter().flat_map(|(run, side)| {
-        let remarks = side.into_iter().flat_map(|s| s.remarks.clone());
+        let remarks = side.into_iter().flat_map(|s| s.remarks.to_vec());
         remarks.map(move |remark| (run.to_owned(), remark))
     });
     let rests_on_two_runs = gates.iter().any(|g| g.undecided == Some(Undecided::OneRun));
@@ -244,7 +245,7 @@ fn of_several(name: &str, of_each: Vec<Side>) -> anyhow::Result<Side> {
     let mut side = Side::of_runs(name, of_each)?;
     if !found.is_empty() {
         let what: Vec<&str> = found.iter().map(|d| d.what.as_str()).collect();
-        side.remarks.push(format!(
+        Arc::make_mut(&mut side.remarks).push(format!(
             "Its runs differ among themselves in {}; the first of them stands for it below.",
             what.join(", ")
         ));

@@ -13,7 +13,7 @@ pub(crate) fn side(name: &str, figures_ns: &[f64]) -> Side {
         .with(factor::LOAD, "idle");
     let mut side = Side {
         name: name.to_owned(),
-        header: RunHeader {
+        header: std::sync::Arc::new(RunHeader {
             command_line: Vec::new(),
             tool: "tompion 0.1.0".into(),
             started_at: "2026-11-21T10:00:00Z".into(),
@@ -25,8 +25,8 @@ pub(crate) fn side(name: &str, figures_ns: &[f64]) -> Side {
             },
             environment: Environment::default(),
             guards: Vec::new(),
-        },
-        remarks: Vec::new(),
+        }),
+        remarks: std::sync::Arc::default(),
         cells: BTreeMap::new(),
     };
     side.cells.insert(cell, replicates(figures_ns));

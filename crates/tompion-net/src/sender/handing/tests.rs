@@ -51,10 +51,11 @@ fn a_packet_beyond_its_room_is_cut_off_and_its_length_told() {
     let (handing, taking) = pair(4);
     handing.hand(&[9; 20], &received(1)).expect("room");
     let mut told = None;
-    assert!(taking.take(|bytes, of| told = Some((bytes.to_vec(), of.length))));
+    let taken = taking.take(|bytes, of| told = Some((bytes.to_vec(), of.length)));
+    assert_eq!(taken, Taken::All);
     assert_eq!(told, Some((vec![9; 4], 20)));
     drop(handing);
-    assert!(!taking.take(|_, _| {}), "the other end is gone");
+    assert_eq!(taking.take(|_, _| {}), Taken::IsOver);
 }
 
 #[test]
@@ -65,4 +66,22 @@ fn who_hands_on_to_nobody_is_told_and_does_not_wait() {
         let handed = handing.hand(&[1], &received(number));
         assert_eq!(handed, Err(IsOver));
     }
+}
+
+/// However fast the other end is, whoever takes has its turn to look elsewhere.
+#[test]
+fn who_takes_is_not_kept_by_a_flood() {
+    let (handing, taking) = pair(8);
+    thread::scope(|scope| {
+        let flood = move || while handing.hand(&[1], &received(1)).is_ok() {};
+        thread::Builder::new()
+            .spawn_scoped(scope, flood)
+            .expect("a thread");
+        for _ in 0..100 {
+            let mut taken = 0;
+            taking.take(|_, _| taken += 1);
+            assert!(taken <= PACKETS, "{taken}");
+        }
+        drop(taking);
+    });
 }
