@@ -376,9 +376,12 @@ mod tests {
         type Change = fn(&mut TrialDraft, &mut TrialData);
         let changes: [(&str, Change); 5] = [
             // Whoever went on with the lab would begin behind it.
-            ("ends 664000000001 ns after it began, and it took 1000000000 ns", |draft, _| {
-                (draft.started_ns, draft.duration_ns) = (1, 664_000_000_000);
-            }),
+            (
+                "ends 664000000001 ns after it began, and it took 1000000000 ns",
+                |draft, _| {
+                    (draft.started_ns, draft.duration_ns) = (1, 664_000_000_000);
+                },
+            ),
             ("ends 2305843009213693958 ns after", |draft, _| {
                 draft.duration_ns = (1 << 61) - 1;
             }),

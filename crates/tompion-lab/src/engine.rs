@@ -288,7 +288,13 @@ impl Lab {
         let (cell, seconds) = (measured.cell, measured.seconds);
         let before = self.writer.record().trials.len();
         let saved = match measured.result {
-            Ok(done) => self.save(replicate, cell, (measured.began_ns, seconds), done, workspace)?,
+            Ok(done) => self.save(
+                replicate,
+                cell,
+                (measured.began_ns, seconds),
+                done,
+                workspace,
+            )?,
             Err(error) => Err(error),
         };
         let (Saved { beside, notes }, mut failed) = match saved {

@@ -148,7 +148,9 @@ const BESIDE_NS: u64 = 600_000_000_000;
 /// begins behind all that is there.
 pub(crate) fn check_times(trials: &[Trial], lasted_ns: u64) -> Result<(), String> {
     let most = lasted_ns.saturating_mul(FASTER).saturating_add(BESIDE_NS);
-    let ends = trials.iter().map(|t| t.started_ns.saturating_add(t.duration_ns));
+    let ends = trials
+        .iter()
+        .map(|t| t.started_ns.saturating_add(t.duration_ns));
     match ends.max() {
         Some(last) if last > most => Err(format!(
             "its result ends {last} ns after it began, and it took {lasted_ns} ns"

@@ -86,7 +86,16 @@ mod tests {
     fn a_multiple_of_a_period_may_be_larger_than_any_value() {
         let (late, period) = (9_000_000_000_000_000_000_i64, 4_000_000_000_000_000_000);
         let all = super::filled([sample(late, 4)].iter(), period, EXACT).unwrap();
-        assert_eq!(all, [late, late - period, late - 2 * period, -3_000_000_000_000_000_000, -7_000_000_000_000_000_000]);
+        assert_eq!(
+            all,
+            [
+                late,
+                late - period,
+                late - 2 * period,
+                -3_000_000_000_000_000_000,
+                -7_000_000_000_000_000_000
+            ]
+        );
     }
 
     #[test]

@@ -195,7 +195,10 @@ impl Series {
     /// Points of the grid up to its last event; of events that arm one another, these.
     fn points(&self) -> u64 {
         let events = self.event_ns.len() as u64;
-        self.index.last().map_or(0, |last| last.saturating_add(1)).max(events)
+        self.index
+            .last()
+            .map_or(0, |last| last.saturating_add(1))
+            .max(events)
     }
 
     /// Events that count, with the grid points they answer. A late event stands

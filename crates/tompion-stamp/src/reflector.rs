@@ -264,7 +264,14 @@ impl Reflector {
             takes_marks: false,
         };
         let told = session.map(|(_, (_, told))| told);
-        self.write(&mut reply, arrival, &request, (&survey, is_fresh), told, out);
+        self.write(
+            &mut reply,
+            arrival,
+            &request,
+            (&survey, is_fresh),
+            told,
+            out,
+        );
         reply.number = self.expect_stamp(&reply);
         Ok(reply)
     }

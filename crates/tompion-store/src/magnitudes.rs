@@ -43,13 +43,22 @@ pub(super) fn check_trial(name: &str, trial: &Trial, trials: usize) -> Result<()
     };
     look(name, trial, most)?;
     // Causes are added up within a trial, too.
-    let causes = trial.findings.stalls.iter().flat_map(|stalls| &stalls.causes);
+    let causes = trial
+        .findings
+        .stalls
+        .iter()
+        .flat_map(|stalls| &stalls.causes);
     let (ns, parts) = causes.fold((0_u64, 0_u64), |(ns, parts), cause| {
-        (ns.saturating_add(cause.ns), parts.saturating_add(cause.parts))
+        (
+            ns.saturating_add(cause.ns),
+            parts.saturating_add(cause.parts),
+        )
     });
     let (found, whole) = (ns.max(parts), of_trial(trials));
     match found > whole {
-        true => Err(format!("{name}.findings.stalls.causes come to {found}, at most {whole}").into()),
+        true => {
+            Err(format!("{name}.findings.stalls.causes come to {found}, at most {whole}").into())
+        }
         false => Ok(()),
     }
 }
@@ -133,7 +142,7 @@ mod tests {
 
     #[test]
     fn causes_that_come_to_more_than_fits_are_refused() {
-        let cause = |ns: u64| json!({"cause": "steal", "ns": ns, "parts": 1, "longest_ns": 1});
+        let cause = |ns: u64| json!({"cause": "stolen", "ns": ns, "parts": 1, "longest_ns": 1});
         let trial = |each: u64| -> Trial {
             let causes: Vec<_> = (0..4).map(|_| cause(each)).collect();
             let mut stalls = serde_json::to_value(tompion_model::Stalls::default()).unwrap();
@@ -158,7 +167,10 @@ mod tests {
         };
         assert!(check_trial("x", &trial(OF_RUN / 4), 1).is_ok());
         let why = check_trial("x", &trial(OF_RUN / 4 + 1), 1).unwrap_err();
-        assert!(why.to_string().contains("findings.stalls.causes come to"), "{why}");
+        assert!(
+            why.to_string().contains("findings.stalls.causes come to"),
+            "{why}"
+        );
         // Of several trials each has its share.
         assert!(check_trial("x", &trial(OF_RUN / 4), 2).is_err());
         assert!(check_counted(OF_RUN / 2, 2).is_ok() && check_counted(OF_RUN, 2).is_err());

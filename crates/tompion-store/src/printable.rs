@@ -123,9 +123,14 @@ mod tests {
 
     #[test]
     fn a_character_that_takes_no_room_is_none_when_it_is_written_as_a_pair() {
-        let of = |json: &str| -> Value { serde_json::from_str(&printable_json(json.to_owned())).unwrap() };
+        let of = |json: &str| -> Value {
+            serde_json::from_str(&printable_json(json.to_owned())).unwrap()
+        };
         assert_eq!(of(r#"["idle\udb40\udc41"]"#), serde_json::json!(["idle "]));
-        assert_eq!(of(r#"["\ud83d\ude42", "x\ud834\udd73y"]"#), serde_json::json!(["\u{1f642}", "x y"]));
+        assert_eq!(
+            of(r#"["\ud83d\ude42", "x\ud834\udd73y"]"#),
+            serde_json::json!(["\u{1f642}", "x y"])
+        );
     }
 
     proptest! {

@@ -1,5 +1,7 @@
 //! How often `compare` finds a difference where there is none, and one that there is.
 
+use std::sync::Arc;
+
 use std::collections::BTreeMap;
 
 use tompion_assess::compare::{
@@ -279,7 +281,7 @@ fn side(name: &str, cell: Replicates) -> Side {
         .with(factor::LOAD, AT_REST);
     Side {
         name: name.to_owned(),
-        header: RunHeader {
+        header: Arc::new(RunHeader {
             command_line: Vec::new(),
             tool: "planted".to_owned(),
             started_at: "2026-11-24T10:00:00Z".to_owned(),
@@ -291,8 +293,8 @@ fn side(name: &str, cell: Replicates) -> Side {
             },
             environment: Environment::default(),
             guards: Vec::new(),
-        },
-        remarks: Vec::new(),
+        }),
+        remarks: Arc::default(),
         cells: [(key, cell)].into(),
     }
 }

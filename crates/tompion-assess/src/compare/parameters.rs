@@ -42,7 +42,10 @@ impl Parameters {
     /// The values of one parameter, in words.
     pub(crate) fn told(&self, name: &str) -> String {
         let values = self.0.get(name).into_iter().flatten();
-        let values: Vec<String> = values.take(MOST_TOLD).map(|value| shortened(value)).collect();
+        let values: Vec<String> = values
+            .take(MOST_TOLD)
+            .map(|value| shortened(value))
+            .collect();
         values.join(" and ")
     }
 }

@@ -63,7 +63,11 @@ impl Side {
         for (key, mut trials) in trials {
             // As the replicates are.
             trials.sort_by_key(|trial| trial.block);
-            let replicates = side.cells.get_mut(key).into_iter().flat_map(|c| &mut c.trials);
+            let replicates = side
+                .cells
+                .get_mut(key)
+                .into_iter()
+                .flat_map(|c| &mut c.trials);
             for (replicate, trial) in replicates.zip(trials) {
                 replicate.order = order(run, trial)?;
             }
@@ -184,7 +188,12 @@ impl Side {
         room: &mut usize,
         key: impl Fn(&Factors) -> Option<Factors>,
     ) -> Result<Self> {
-        let Whole { run, record, header, remarks } = whole;
+        let Whole {
+            run,
+            record,
+            header,
+            remarks,
+        } = whole;
         let (mut side, trials) = Self::without_series(name, record, header, key);
         side.remarks = Arc::clone(remarks);
         let mut left_out = 0_u64;

@@ -91,7 +91,9 @@ impl TcpEcho {
                 continue;
             }
             if all.len() >= MOST {
-                let places = all.iter().map(|one| (one.from, one.has_spoken, one.heard_ns));
+                let places = all
+                    .iter()
+                    .map(|one| (one.from, one.has_spoken, one.heard_ns));
                 let places: Vec<_> = places.collect();
                 goes(&places, from).map(|at| all.swap_remove(at));
             }
@@ -215,10 +217,16 @@ mod tests {
         assert_eq!(goes(&all, other), Some(7));
         // One machine has all addresses of a network of IPv6.
         let of = |n: u64| at(&format!("2001:db8:1:1::{n:x}"));
-        let crowd: Vec<_> = (1..15).map(|n| (of(n), true, 100 + n)).chain([(client, true, 5)]).collect();
+        let crowd: Vec<_> = (1..15)
+            .map(|n| (of(n), true, 100 + n))
+            .chain([(client, true, 5)])
+            .collect();
         assert_eq!(goes(&crowd, of(99)), Some(0));
         // Where each has one it is the one that has been silent for longest.
-        assert_eq!(goes(&[(client, true, 5), (other, true, 4)], at("198.51.100.1")), Some(1));
+        assert_eq!(
+            goes(&[(client, true, 5), (other, true, 4)], at("198.51.100.1")),
+            Some(1)
+        );
         assert_eq!(goes(&[], client), None);
     }
 

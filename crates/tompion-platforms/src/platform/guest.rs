@@ -38,7 +38,10 @@ fn trusted(kit: &Path) -> Result<(), GuestError> {
     match others {
         Ok(None) => Ok(()),
         Ok(Some(why)) => Err(GuestError::Kit {
-            problem: format!("{} of the current directory is not taken by root: {why}", kit.display()),
+            problem: format!(
+                "{} of the current directory is not taken by root: {why}",
+                kit.display()
+            ),
             remedy: "name its directory by TOMPION_GUEST",
         }),
         Err(why) => Err(GuestError::Kit {

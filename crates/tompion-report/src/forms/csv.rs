@@ -137,16 +137,13 @@ mod tests {
 
     #[test]
     fn a_text_that_would_be_a_formula_is_a_text() {
-        for formula in [
-            "=1+1",
-            "+x",
-            "-x()",
-            "@SUM(A1)",
-            "\t=1",
-            "=cmd|' /C calc'!A0",
-        ] {
+        for formula in ["=1+1", "+x", "-x()", "@SUM(A1)", "=cmd|' /C calc'!A0"] {
             assert_eq!(harmless(formula), format!("'{formula}"));
         }
+        // Where a spreadsheet parts columns otherwise than the file does.
+        assert_eq!(harmless("x;=1+1"), "x;'=1+1");
+        assert_eq!(harmless("\t=1"), "'\t'=1");
+        assert_eq!(harmless("＝1+1"), "'＝1+1");
         for text in ["usleep", "-1", "+2.5", "", "1ms", "a=b", "x-y"] {
             assert_eq!(harmless(text), text);
         }

