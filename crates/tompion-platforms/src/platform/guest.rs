@@ -32,7 +32,7 @@ pub(super) fn kit(kernel: &str) -> Result<Kit, GuestError> {
 /// Refuses a kit that nobody named, where root would boot what somebody else put there.
 fn trusted(kit: &Path) -> Result<(), GuestError> {
     let others = match rustix::process::geteuid().is_root() && kit.exists() {
-        true => tompion_host::others_on_the_way(kit),
+        true => std::path::absolute(kit).and_then(|kit| tompion_host::others_on_the_way(&kit)),
         false => Ok(None),
     };
     match others {

@@ -216,8 +216,6 @@ fn plain(text: &str) -> String {
                 out.as_bytes()[behind..].eq_ignore_ascii_case(b"gh-")
                     && after.starts_with(|c: char| c.is_ascii_digit())
             }
-            // In the middle of what may be a commit's hash.
-            c if c.is_ascii_hexdigit() => is_within_hash(&out, after),
             ':' => after.starts_with("//"),
             '.' => {
                 let behind = out.len().saturating_sub("www.".len());
@@ -230,28 +228,6 @@ fn plain(text: &str) -> String {
         }
     }
     out
-}
-
-/// So many digits of a commit's hash are none yet, and so many are the longest.
-const HASH: (usize, usize) = (6, 40);
-
-/// Whether a place is in a word that may be a commit's hash, behind as many of its digits as refer to nothing.
-fn is_within_hash(before: &str, after: &str) -> bool {
-    let is_word = u8::is_ascii_alphanumeric;
-    // No further than it takes to say no.
-    let before: Vec<u8> = before
-        .bytes()
-        .rev()
-        .take(HASH.0 + 1)
-        .take_while(is_word)
-        .collect();
-    let after: Vec<u8> = after.bytes().take(HASH.1 + 1).take_while(is_word).collect();
-    let all = || before.iter().chain(&after);
-    before.len() == HASH.0
-        && (1..=HASH.1 - HASH.0).contains(&after.len())
-        && all().all(u8::is_ascii_hexdigit)
-        && all().any(u8::is_ascii_digit)
-        && all().any(u8::is_ascii_alphabetic)
 }
 
 /// Whether a text ends in a letter or a digit.
@@ -278,7 +254,6 @@ mod tests {
                 "at deadbeefcafe0123, facade",
                 "at deadbe efcafe 0123, facade",
             ),
-            ("1000000 samples, 0xdeadbee", "1000000 samples, 0xdeadbee"),
             ("[x](y) <b>*", "\\[x\\](y) &lt;b&gt;\\*"),
         ] {
             assert_eq!(plain(text), shown);
