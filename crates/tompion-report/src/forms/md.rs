@@ -250,10 +250,6 @@ mod tests {
             ("std::time, 12:30 and 50 %", "std::time, 12:30 and 50 %"),
             ("\u{1f642}www.x", "\u{1f642}www. x"),
             ("GH-1, gh-22 and SIGH", "GH- 1, gh- 22 and SIGH"),
-            (
-                "at deadbeefcafe0123, facade",
-                "at deadbe efcafe 0123, facade",
-            ),
             ("[x](y) <b>*", "\\[x\\](y) &lt;b&gt;\\*"),
         ] {
             assert_eq!(plain(text), shown);
