@@ -48,7 +48,8 @@ run-said:
 # that cannot be had here are listed as absent: make lab ARGS='--out quick'
 .PHONY: lab
 lab: build lab-guest
-	PATH="$$PATH:$(abspath $(CACHE))/bin" target/release/tompion lab run plans/quick.toml $(ARGS)
+	TOMPION_GUEST="$(abspath $(GUEST))" PATH="$$PATH:$(abspath $(CACHE))/bin" \
+		target/release/tompion lab run plans/quick.toml $(ARGS)
 
 # Linked with the C library inside: one file that runs on any Linux of this
 # architecture, without Rust. Only the last step knows; what else is built is shared.
@@ -186,7 +187,7 @@ bench-net: build $(VENV)/ready lab-guest
 	@.ci/stamp-suite $(CACHE)/bin
 	$(CARGO) build --release --locked -p tompion-packets -p tompion-path -p tompion-guest \
 		--example round_trips --example clocks --example guest_round_trips
-	@status=0; for bench in marks clocks net; do $(VENV)/bin/python benches/$$bench.py $(ARGS) || status=$$?; done; exit $$status
+	@export TOMPION_GUEST="$(abspath $(GUEST))"; status=0; for bench in marks clocks net; do $(VENV)/bin/python benches/$$bench.py $(ARGS) || status=$$?; done; exit $$status
 
 # The README's picture and the printed report, of runs made for it in some minutes, or of
 # those that are there: make pictures ARGS='RUN QUICK'

@@ -507,6 +507,20 @@ def test_a_plan_without_end_or_with_other_letters_is_refused_in_one_line(tmp_pat
     assert done.stderr.count("\n") == 1 and not set(done.stderr) & {"\x1b", "\u202e"}, done.stderr
 
 
+def test_a_plan_that_is_looked_at_controls_no_terminal(tmp_path):
+    hostile = "\\u001b]0;mine\\u0007\\u001b[2J\\u202e\\nx"
+    plan = write(
+        tmp_path,
+        SMALL
+        + f'[[platforms]]\nkind = "ssh"\nhost = "stranger"\nmachine = "{hostile}"\n'
+        + '[[platforms]]\nkind = "oci"\nruntime = "/\\u001b[2J/runc"\n',
+    )
+    done = tompion("lab", "plan", plan)
+    assert "stranger" in done.stdout, done.stdout + done.stderr
+    assert not set(done.stdout + done.stderr) & {"\x1b", "\x07", "\u202e"}, done.stdout
+    assert not any(line.startswith("x") for line in done.stdout.splitlines()), done.stdout
+
+
 PROBE_OF = '[[probes]]\nkind = "wake-up"\nmethods = ["usleep"]\ntargets = ["{}us"]\n'
 HOST = '[[platforms]]\nkind = "host"\n'
 PLATFORM_OF = HOST + 'name = "h{}"\n'

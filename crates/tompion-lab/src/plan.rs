@@ -350,10 +350,11 @@ fn read_placements(top: &Table<'_, '_>, loads: &[LoadSpec]) -> Vec<PlacementPlan
     if !top.has("placements") {
         return vec![PlacementPlan::alone()];
     }
+    let known = loads.iter().map(LoadSpec::level).collect();
     let mut placements: Vec<PlacementPlan> = Vec::new();
     for table in top.tables("placements", "placement") {
         let at = table.at();
-        let Some(placement) = PlacementPlan::read(table, loads) else {
+        let Some(placement) = PlacementPlan::read(table, &known) else {
             continue;
         };
         if placements.iter().any(|other| other.name == placement.name) {

@@ -178,7 +178,12 @@ fn list(text: Option<&OsStr>, file: &Path, may: impl Fn() -> bool) -> Option<Vec
         "lib".into(),
     ];
     let mut seen = HashSet::new();
+    let mut entries = HashSet::new();
     for entry in text.as_bytes().split(|b| *b == b':') {
+        // The same one again leads to the same places.
+        if !entries.insert(entry) {
+            continue;
+        }
         let entry = if entry.is_empty() { b"." } else { entry };
         let entry = replace(entry, "ORIGIN", origin.as_bytes());
         let entry = replace(&entry, "PLATFORM", arch.as_bytes());

@@ -18,6 +18,9 @@ pub(crate) use values::{
     Bits, Cpus, Irq, PortRule, Size, parse_bits, parse_peer, parse_size, split_peer,
 };
 
+/// Loads that run together at most: each of a stranger's may name all CPUs.
+const MOST_PARTS: usize = 64;
+
 /// A load as asked for: one, or several that run together.
 ///
 /// `Display` gives the canonical text with all fixed defaults, for example
@@ -92,6 +95,9 @@ impl FromStr for LoadSpec {
 }
 
 fn parse(text: &str) -> Result<Vec<Part>, InvalidValue> {
+    if text.split('+').nth(MOST_PARTS).is_some() {
+        return Err(format!("at most {MOST_PARTS} loads run together").into());
+    }
     let mut parts: Vec<Part> = text.split('+').map(part::parse).collect::<Result<_, _>>()?;
     if parts.len() > 1 && parts.iter().any(|part| part.work.is_idle()) {
         return Err("idle is the absence of load and combines with nothing".into());

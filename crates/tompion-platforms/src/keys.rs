@@ -70,8 +70,8 @@ impl<'a> Source<'a> {
         mistakes.push(Mistake {
             line,
             column,
-            // It may name what the plan has, whoever wrote that.
-            text: printable(&text.into()).into_owned(),
+            // It may name what the plan has, whoever wrote that, however long.
+            text: told(&text.into()),
         });
         if mistakes.len() > 10 * TOLD {
             self.more.set(self.more.get() + first(&mut mistakes));
@@ -345,6 +345,17 @@ fn too_many(key: &str, found: usize) -> String {
     format!("{key}: {found} are too many; {ENTRIES} at most")
 }
 
+/// Characters of a mistake that are told.
+const LONGEST: usize = 2000;
+
+/// A text as it is told: what can be shown, and not too much of it.
+fn told(text: &str) -> String {
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{} ...", printable(&text[..end])),
+        None => printable(text).into_owned(),
+    }
+}
+
 /// A value as a text.
 ///
 /// # Errors
@@ -359,16 +370,38 @@ pub const CPUS_WANTED: &str = "a list of CPUs such as \"0-1,3\" is wanted";
 
 /// CPUs as the kernel writes them: `0-2,5`.
 pub fn cpus(text: &str) -> Option<Vec<u32>> {
-    let mut all = Vec::new();
+    cpus_below(text, 4096)
+}
+
+/// The same, each below `end`.
+pub(crate) fn cpus_below(text: &str, end: u32) -> Option<Vec<u32>> {
+    // A plan may name the same ones a million times.
+    let mut named = vec![false; end as usize];
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last): (u32, u32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
-        if last < first || last > 4095 {
-            return None;
-        }
-        all.extend(first..=last);
+        let (first, last): (usize, usize) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+        named.get_mut(first..=last).filter(|_| first <= last)?.fill(true);
     }
-    all.sort_unstable();
-    all.dedup();
-    Some(all)
+    Some((0..end).filter(|cpu| named[*cpu as usize]).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_cpus_a_million_times_take_no_more_room() {
+        let text = vec!["0-4095"; 1 << 20].join(",");
+        assert_eq!(cpus(&text).map(|all| all.len()), Some(4096));
+        assert_eq!(cpus("3,0-1,1"), Some(vec![0, 1, 3]));
+        for wrong in ["", "1-0", "4096", "0-4096", "x", "1,,2", "0-18446744073709551615"] {
+            assert_eq!(cpus(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_mistake_is_told_in_a_bounded_line() {
+        assert_eq!(told("a\u{1b}b"), "a b");
+        assert_eq!(told(&"é".repeat(1 << 20)).chars().count(), LONGEST + 4);
+    }
 }

@@ -277,25 +277,43 @@ mod tests {
 
     #[test]
     fn grid_points_without_end_are_not_gone_through() {
-        // Two events of each trial, with millions of points between them.
+        let trial = Trial {
+            id: 0,
+            factors: Default::default(),
+            block: 0,
+            started_ns: 0,
+            duration_ns: 0,
+            started_at: None,
+            storage: Storage::Complete,
+            tables: Default::default(),
+            measurement: tompion_model::Measurement {
+                period_ns: Some(1_000),
+                ..Default::default()
+            },
+            load: None,
+            findings: Default::default(),
+            observation: None,
+            cpu_use: None,
+            summary: Default::default(),
+        };
+        // Two events of each trial, with a hundred thousand points between them.
         let data = TrialData {
             samples: vec![
                 sample(1_000, 0, 0, Mark::None),
-                sample(16_000_001_000, 0, 15_999_999, Mark::None),
+                sample(100_001_000, 0, 99_999, Mark::None),
             ],
             ..TrialData::default()
         };
-        let series = Series::of(&data, 1_000, false);
-        assert_eq!(series.points(), 16_000_001);
-        let mut room = TimerRoom::new(1);
-        let fit = (0..10).take_while(|_| match room.points.checked_sub(series.points()) {
-            Some(left) => {
-                room.points = left;
-                true
-            }
-            None => false,
-        });
-        assert_eq!(fit.count(), 4);
+        let mut room = TimerRoom {
+            points: 450_000,
+            ..TimerRoom::new(1)
+        };
+        let mut all = TimerEvents::default();
+        for _ in 0..10 {
+            all.add(&trial, &data, 1, &mut room);
+        }
+        assert_eq!((all.trials, all.without.len()), (4, 6));
+        assert!(all.without[0].contains("more grid points"), "{:?}", all.without);
         assert_eq!(TimerRoom::new(1 << 20).intervals, LEAST_INTERVALS);
     }
 }

@@ -112,8 +112,8 @@ impl Distribution {
         self.len == 0
     }
 
-    /// Whether values within 2^-12 of one another were taken together
-    /// ([`Distribution::bounded`]).
+    /// Whether values near one another were taken together, by their distance
+    /// ([`Distribution::bounded`]) or their ranks ([`Distribution::clustered`]).
     pub fn is_coarse(&self) -> bool {
         self.coarse
     }

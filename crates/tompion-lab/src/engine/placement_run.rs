@@ -48,6 +48,8 @@ pub(super) struct PlacementRun<'a> {
     pub number: usize,
     /// The network that guests are joined to, and how.
     pub bed: Option<(&'a Bed<'a>, Network)>,
+    /// Cells that are measured at the same time, this one among them.
+    pub at_once: usize,
 }
 
 /// What came of a cell.
@@ -91,7 +93,7 @@ impl<'a> PlacementRun<'a> {
     ) -> Result<Done, TaskError> {
         let (seat, neighbours) = self.seats(groups)?;
         let limit = limit.mul_f64(slowness(self.placement));
-        let most_output = limits::output(self.placement.measuring());
+        let most_output = limits::output(self.at_once * self.placement.measuring());
         // A neighbour outlasts everything that may be waited for.
         let beside_limit = 3 * limit;
         thread::scope(|scope| {

@@ -54,7 +54,7 @@ impl Session<'_> {
         let measure = |cell| {
             let began_ns = (self.earlier + self.began.elapsed()).as_nanos() as u64;
             let since = Instant::now();
-            let result = self.output(plan, seed, replicate, cell);
+            let result = self.output(plan, (seed, cells.len()), replicate, cell);
             Measured {
                 cell,
                 began_ns,
@@ -93,18 +93,18 @@ impl Session<'_> {
     fn output(
         &self,
         plan: &LabPlan,
-        seed: u64,
+        (seed, at_once): (u64, usize),
         replicate: u32,
         cell: LabCell,
     ) -> Result<Done, TaskError> {
         let testbed = plan.testbed.as_ref().filter(|_| plan.is_joined(cell));
         let Some(testbed) = testbed else {
-            return self.measured(plan, None, seed, replicate, cell);
+            return self.measured(plan, None, (seed, at_once), replicate, cell);
         };
         let network = plan.platforms[cell.platform].network();
         let (done, networked) = Bed::with(testbed, |bed| {
             let plan = plan.at(bed.far_end());
-            self.measured(&plan, Some((bed, network)), seed, replicate, cell)
+            self.measured(&plan, Some((bed, network)), (seed, at_once), replicate, cell)
         })?;
         Ok(Done {
             network: Some(networked),
@@ -117,7 +117,7 @@ impl Session<'_> {
         &self,
         plan: &LabPlan,
         bed: Option<(&Bed<'_>, Network)>,
-        seed: u64,
+        (seed, at_once): (u64, usize),
         replicate: u32,
         cell: LabCell,
     ) -> Result<Done, TaskError> {
@@ -125,7 +125,8 @@ impl Session<'_> {
         let placement = &plan.placements[cell.placement];
         let probe = &plan.probes[cell.probe];
         // Any number will do that no other replicate of the cell has.
-        let seed = seed.wrapping_add(u64::from(replicate)).wrapping_mul(31) + cell.probe as u64;
+        let seed = seed.wrapping_add(u64::from(replicate)).wrapping_mul(31);
+        let seed = seed.wrapping_add(cell.probe as u64);
         // Each platform would say so in words of its own.
         let at = |e| TaskError::Failed(format!("{}: {e}", self.program.display()));
         std::fs::metadata(self.program).map_err(at)?;
@@ -153,7 +154,7 @@ impl Session<'_> {
                 number,
                 workspace: self.workspace,
                 limit,
-                most_output: limits::output(1),
+                most_output: limits::output(at_once),
                 stop: self.stop,
                 seat: None,
                 joined: joined.as_ref(),
@@ -174,6 +175,7 @@ impl Session<'_> {
                 stop: self.stop,
                 number,
                 bed,
+                at_once,
             };
             let done = scene.run(&arguments, limit);
             done.map_err(|e| with_limit(e, patience))?

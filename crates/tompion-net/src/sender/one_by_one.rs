@@ -121,6 +121,16 @@ impl Drop for Ending<'_> {
     }
 }
 
+/// How much was handed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Handed {
+    All,
+    /// There may be more.
+    Some,
+    /// Nobody takes it any longer.
+    ToNobody,
+}
+
 struct Receiver<'a> {
     socket: &'a StampingSocket,
     arrivals: Arrivals,
@@ -138,32 +148,36 @@ impl Receiver<'_> {
         loop {
             // What came before the end is taken, too.
             let is_over = self.over.is_set();
-            if !self.hand_on_all()? || is_over {
+            let handed = self.hand_on()?;
+            if handed == Handed::ToNobody || is_over {
                 return Ok(());
             }
-            self.arrivals.wait()?;
+            // Of what came before nobody tells again.
+            if handed == Handed::All {
+                self.arrivals.wait()?;
+            }
         }
     }
 
-    /// Hands on all that is there; false where nobody takes it any longer.
-    fn hand_on_all(&mut self) -> Result<bool, NetError> {
+    /// Hands on what is there, as far as a flood lets it.
+    fn hand_on(&mut self) -> Result<Handed, NetError> {
         for _ in 0..ROUNDS {
             if self.socket.receive(&mut self.packets)? == 0 {
-                break;
+                return Ok(Handed::All);
             }
             self.received += self.packets.len() as u64;
             for (packet, received) in self.packets.iter() {
                 self.unstamped += u64::from(received.stamps.software_ns.is_none());
                 if self.handing.hand(packet, &received).is_err() {
-                    return Ok(false);
+                    return Ok(Handed::ToNobody);
                 }
             }
             self.bell.ring();
             if self.packets.len() < self.packets.capacity() {
-                break;
+                return Ok(Handed::All);
             }
         }
-        Ok(true)
+        Ok(Handed::Some)
     }
 }
 

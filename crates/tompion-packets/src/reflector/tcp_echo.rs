@@ -57,8 +57,8 @@ impl TcpEcho {
         self.0.local_addr().ok()
     }
 
-    /// Sends back what comes until `stop` is set. Who sends more than 64 KiB in a second, or does not take what comes
-    /// back, is cut off.
+    /// Sends back what comes until `stop` is set. Who sends more than 64 KiB in a second, each message counted as 64 bytes at
+    /// least, or does not take what comes back, is cut off.
     ///
     /// # Errors
     /// Where it cannot be waited.

@@ -3,7 +3,7 @@
 mod by_turns;
 mod factors;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -98,15 +98,13 @@ pub fn compare(options: &CompareOptions) -> exit::Result {
             }
         }
     }
-    // Levels of one run share its remarks.
-    let told = match options.by {
-        Some(_) => vec![(runs[0], sides.first())],
-        None => runs.iter().copied().zip(sides.iter().map(Some)).collect(),
-    };
-    let remarks = told.into_iter().flat_map(|(run, side)| {
-        let remarks = side.into_iter().flat_map(|s| s.remarks.to_vec());
-        remarks.map(move |remark| (run.to_owned(), remark))
+    // Of levels, which share those of their run, each once.
+    let of_sides = sides.iter().enumerate().flat_map(|(at, side)| {
+        let run = runs.get(at).filter(|_| options.by.is_none()).unwrap_or(&runs[0]);
+        side.remarks.iter().map(|remark| ((*run).to_owned(), remark.clone()))
     });
+    let mut known = HashSet::new();
+    let remarks = of_sides.filter(|told| known.insert(told.clone()));
     let rests_on_two_runs = gates.iter().any(|g| g.undecided == Some(Undecided::OneRun));
     let worst = gates.iter().map(|g| g.judgement).max();
     let view = CompareView {

@@ -1,8 +1,8 @@
 //! Reading `[[placements]]`: every mistake with its place.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
-use tompion_load::LoadSpec;
 use tompion_model::{InvalidValue, nearest};
 
 use crate::plan::short_loads::load;
@@ -12,12 +12,15 @@ use crate::plan::scenarios::{SCENARIOS, Scenario};
 use tompion_platforms::groups::Scheduling;
 use tompion_platforms::keys::{CPUS_WANTED, Table, cpus};
 
+/// Loads of the plan that are told to whoever names another.
+const TOLD: usize = 20;
 /// More guests than this are a typing error rather than a wish.
 const MOST: u64 = 100;
 
 impl PlacementPlan {
     /// Reads `[[placements]]`.
-    pub(in crate::plan) fn read(table: Table<'_, '_>, known: &[LoadSpec]) -> Option<Self> {
+    /// `known` are the levels of the plan's loads.
+    pub(in crate::plan) fn read(table: Table<'_, '_>, known: &BTreeSet<String>) -> Option<Self> {
         let name = table.text("name");
         let names: Vec<&str> = SCENARIOS.iter().map(|s| s.name).collect();
         let scenario = table.read("scenario", |value| {
@@ -66,13 +69,16 @@ impl PlacementPlan {
         }
         let loads = table.list("loads", |text| {
             let own = load(Some(text))?;
-            let levels: Vec<String> = known.iter().map(LoadSpec::level).collect();
-            match known.contains(&own) {
+            match known.contains(&own.level()) {
                 true => Ok(own),
-                false => Err(InvalidValue::from(format!(
-                    "the plan has no load `{text}`; it has {}",
-                    levels.join(", ")
-                ))),
+                false => {
+                    let some: Vec<&str> = known.iter().take(TOLD).map(String::as_str).collect();
+                    let more = if known.len() > TOLD { ", ..." } else { "" };
+                    Err(InvalidValue::from(format!(
+                        "the plan has no load `{text}`; it has {}{more}",
+                        some.join(", ")
+                    )))
+                }
             }
         });
         let at = table.at();

@@ -1,12 +1,13 @@
 //! How virtual machines of QEMU are set up.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use tompion_model::InvalidValue;
 
 use serde::Serialize;
 use tompion_guest::{Accel, Disk};
 
-use crate::keys::Table;
+use crate::keys::{Table, cpus_below};
 use crate::network::Network;
 
 /// Kernels of the guests, the usual one first.
@@ -145,7 +146,7 @@ impl QemuSettings {
             cpu: option("cpu"),
             features: features(table, has_kvm),
             clocksource: clocksource(table, has_kvm),
-            pin: table.list("pin", cpus).unwrap_or_default(),
+            pin: pinned(table),
             icount: table.number("icount", 0..11).map(|n| n as u8),
             disk: table.choice("disk", &["virtio", "ide", "ahci"]).to_owned(),
             scratch_mib: table.number("scratch_mib", 16..1_048_577).map(small),
@@ -270,20 +271,26 @@ pub(in crate::platform) fn clocksource(table: &Table<'_, '_>, has_kvm: bool) -> 
     Some(name.to_owned())
 }
 
+/// CPUs that all virtual CPUs of a guest may be pinned to together.
+const MOST_PINNED: usize = 4096;
+
+/// Where each virtual CPU runs.
+fn pinned(table: &Table<'_, '_>) -> Vec<Vec<usize>> {
+    let all = Cell::new(0);
+    let list = table.list("pin", |text| {
+        let cpus = cpus(text)?;
+        all.set(all.get() + cpus.len());
+        match all.get() > MOST_PINNED {
+            true => Err(InvalidValue::from(format!("at most {MOST_PINNED} CPUs in all"))),
+            false => Ok(cpus),
+        }
+    });
+    list.unwrap_or_default()
+}
+
 /// CPUs of the host, as a list such as `0`, `0-1` or `0,2`.
 fn cpus(text: &str) -> Result<Vec<usize>, InvalidValue> {
     let wanted = || format!("`{text}` is no list of CPUs; write \"0\", \"0-1\" or \"0,2\"");
-    let mut cpus = Vec::new();
-    for part in text.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let number = |text: &str| text.trim().parse::<usize>().ok().filter(|n| *n < 1024);
-        let (first, last) = number(first).zip(number(last)).ok_or_else(wanted)?;
-        if first > last {
-            return Err(wanted().into());
-        }
-        cpus.extend(first..=last);
-    }
-    cpus.sort_unstable();
-    cpus.dedup();
-    Ok(cpus)
+    let cpus = cpus_below(text, 1024).ok_or_else(wanted)?;
+    Ok(cpus.into_iter().map(|cpu| cpu as usize).collect())
 }

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use tompion_lab::engine::Platforms;
+use tompion_model::printable;
 use tompion_lab::{Estimate, LabPlan, Refusal, Room};
 use tompion_platforms::PlatformPlan;
 use tompion_platforms::leftovers::Cleaning;
@@ -81,7 +82,13 @@ pub fn plan(plan: &LabPlan, all: &Platforms, prospect: &Estimate) -> String {
     for warning in tompion_lab::warnings(plan, &all.cells(plan), prospect, &Room::here()) {
         let _ = writeln!(text, "warning: {warning}");
     }
-    text
+    shown(&text)
+}
+
+/// A text as a terminal may have it: a plan may be a stranger's.
+fn shown(text: &str) -> String {
+    let lines = text.split('\n').map(printable);
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Two digits that tell something.
@@ -94,7 +101,7 @@ fn probability(p: f64) -> String {
 
 /// One line a platform.
 pub fn platforms<'a>(all: impl Iterator<Item = (&'a PlatformPlan, &'a Presence)>) -> String {
-    all.fold(String::new(), |mut text, (plan, presence)| {
+    let text = all.fold(String::new(), |mut text, (plan, presence)| {
         let told = match presence {
             Presence::Absent(why) => format!("absent: {why}"),
             Presence::NotAsked => "not asked".to_owned(),
@@ -104,11 +111,14 @@ pub fn platforms<'a>(all: impl Iterator<Item = (&'a PlatformPlan, &'a Presence)>
         let settings = plan.settings();
         let settings = match settings.is_empty() {
             true => String::new(),
-            false => format!(" [{}]", settings.join(", ")),
+            // One line each, whatever a stranger's plan has in it.
+            false => format!(" [{}]", printable(&settings.join(", "))),
         };
+        let told = printable(&told);
         let _ = writeln!(text, "  {}{settings}: {told}", plan.level());
         text
-    })
+    });
+    shown(&text)
 }
 
 /// What `clean` found.
@@ -121,7 +131,7 @@ pub fn cleaning(cleaning: &Cleaning, dry_run: bool) -> String {
         );
     }
     for found in &cleaning.found {
-        let what = tompion_model::printable(&found.what);
+        let what = printable(&found.what);
         let _ = match (&found.problem, dry_run) {
             (Some(why), _) => writeln!(text, "cannot remove {what}: {why}"),
             (None, true) => writeln!(text, "would remove {what}"),
