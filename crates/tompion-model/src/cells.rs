@@ -21,6 +21,9 @@ const ROOM_PER_BYTE: u64 = 4;
 /// Distinct values that each may keep all the same.
 const LEAST_EACH: usize = 1 << 12;
 
+/// Of more distributions than there is room for each keeps so many, by their ranks.
+const LEAST_SHARE: usize = 1 << 6;
+
 /// Missed periods of a run that stand for a value each; those of later trials are counted in bins.
 const MOST_EXACT: u64 = 1 << 25;
 
@@ -183,9 +186,21 @@ impl Cell {
         kept
     }
 
-    /// Bounds what it has to `most` distinct values each; says how many that are.
-    fn bound(&mut self, most: usize) -> usize {
-        let bounded: Vec<Distribution> = self.blocks.iter().map(|b| b.bounded(most)).collect();
+    /// How many distributions it has.
+    fn distributions(&self) -> usize {
+        let lists = [
+            &self.blocks,
+            &self.undisturbed_blocks,
+            &self.filled_blocks,
+            &self.batched_blocks,
+            &self.quiet_blocks,
+        ];
+        lists.into_iter().map(|list| list.len()).sum()
+    }
+
+    /// Has each of its distributions bounded; says how many distinct values that leaves.
+    fn bound(&mut self, bounded_to: &dyn Fn(&Distribution) -> Distribution) -> usize {
+        let bounded: Vec<Distribution> = self.blocks.iter().map(bounded_to).collect();
         let mut kept: usize = bounded.iter().map(|b| b.pairs().len()).sum();
         let whole = self.blocks.replace(bounded);
         // By where each lay: as long as it is kept nothing else lies there.
@@ -203,7 +218,7 @@ impl Cell {
                 if let Some((_, bounded)) = known.get(&one.address()) {
                     *one = bounded.clone();
                 } else {
-                    let bounded = one.bounded(most);
+                    let bounded = bounded_to(one);
                     kept += bounded.pairs().len();
                     let old = std::mem::replace(one, bounded.clone());
                     known.insert(old.address(), (old, bounded));
@@ -327,7 +342,14 @@ impl Cells {
         while self.kept > self.room && self.most > LEAST_EACH {
             self.most /= 2;
             let cells = self.cells.values_mut();
-            self.kept = cells.map(|c| c.bound(self.most)).sum();
+            self.kept = cells.map(|c| c.bound(&|d| d.bounded(self.most))).sum();
+        }
+        // Values over the whole range that there is have as many bins as that has.
+        let distributions: usize = self.cells.values().map(Cell::distributions).sum();
+        if self.kept > self.room && self.kept > 2 * LEAST_SHARE * distributions {
+            let each = (self.room / distributions.max(1)).max(LEAST_SHARE);
+            let cells = self.cells.values_mut();
+            self.kept = cells.map(|c| c.bound(&|d| d.clustered(each / 2))).sum();
         }
     }
 

@@ -21,7 +21,7 @@ use crate::over_blocks::{OverBlocks, no_interval};
 use crate::packet_delay::{PacketsView, Room};
 use crate::precision::ns_within;
 use crate::series::TrialSeries;
-use crate::stalls::{Bin, StallsView, binary_bins};
+use crate::stalls::{Bin, MOST_SEARCHED, StallsView, binary_bins};
 use crate::tails::{Largest, Tail};
 use crate::timer_events::{TimerEvents, TimerRoom};
 
@@ -233,25 +233,33 @@ struct Extra {
     largest: Largest,
 }
 
+/// What is left for all trials of a run: a stranger's may take any memory and time.
+struct Rooms {
+    packets: Room,
+    timers: TimerRoom,
+    /// Stalls that are searched for patterns.
+    stalls: usize,
+}
+
 impl Extra {
     fn add(
         &mut self,
         trial: &Trial,
         data: &TrialData,
         blocks: usize,
-        room: &mut Room,
-        of_timers: &mut TimerRoom,
+        rooms: &mut Rooms,
     ) {
         if trial.factors.level(factor::PROBE) == timer_events::NAME {
             let timer = self.timer.get_or_insert_default();
-            timer.add(trial, data, blocks, of_timers);
+            timer.add(trial, data, blocks, &mut rooms.timers);
         }
         if trial.findings.stalls.is_some() {
-            self.stalls.get_or_insert_default().add(trial, data, blocks);
+            let stalls = self.stalls.get_or_insert_default();
+            stalls.add(trial, data, blocks, &mut rooms.stalls);
         }
         if trial.findings.round_trips.is_some() {
             let packets = self.packets.get_or_insert_default();
-            packets.add(trial, data, room);
+            packets.add(trial, data, &mut rooms.packets);
         }
         self.series.push(TrialSeries::of(trial, data, blocks));
         self.left_out += data.samples.iter().filter(|s| s.mark.is_left_out()).count() as u64;
@@ -280,16 +288,16 @@ impl ReportData {
         let sharing = blocks.unwrap_or(1) * cells.len().div_ceil(CELLS_WHOLE).max(1);
         let mut extras: BTreeMap<Factors, Extra> = BTreeMap::new();
         let mut evidence = Evidence::default();
-        let mut room = Room::default();
-        let mut of_timers = TimerRoom::new(cells.len());
+        let mut rooms = Rooms {
+            packets: Room::default(),
+            timers: TimerRoom::new(cells.len()),
+            stalls: MOST_SEARCHED,
+        };
         let cells = run.cells(|trial, data| {
             let extra = extras.entry(trial.factors.clone()).or_default();
-            extra.add(trial, data, sharing, &mut room, &mut of_timers);
-            room.make(
-                extras
-                    .values_mut()
-                    .filter_map(|extra| extra.packets.as_mut()),
-            );
+            extra.add(trial, data, sharing, &mut rooms);
+            let packets = extras.values_mut().filter_map(|extra| extra.packets.as_mut());
+            rooms.packets.make(packets);
             evidence.add(trial);
         })?;
         let mut tracks = Vec::new();

@@ -19,6 +19,9 @@ pub(crate) use patterns::sentences;
 pub(crate) use structure::{Mode, Periodic, Structure};
 pub(crate) use trace::BlockTrace;
 
+/// Stalls of all trials of a run that are searched for patterns.
+pub(crate) const MOST_SEARCHED: usize = 1 << 22;
+
 /// Causes that are told apart by who it was; beyond these by their kind alone.
 const MOST_CAUSES: usize = 1 << 12;
 
@@ -44,7 +47,8 @@ pub(crate) struct StallsView {
 
 impl StallsView {
     /// Takes in one trial; `blocks` is how many trials share a plot.
-    pub(crate) fn add(&mut self, trial: &Trial, data: &TrialData, blocks: usize) {
+    /// Of all trials of a run the stalls that are `left` are searched for patterns.
+    pub(crate) fn add(&mut self, trial: &Trial, data: &TrialData, blocks: usize, left: &mut usize) {
         let Some(new) = &trial.findings.stalls else {
             return;
         };
@@ -80,7 +84,7 @@ impl StallsView {
                 .filter(|s| s.length_ps as f64 / 1e3 >= summary.max_ns * 0.99)
                 .map(|s| s.cause);
         }
-        self.structure.add(&stalls, new);
+        self.structure.add(&stalls, new, left);
         self.traces
             .push(BlockTrace::of(trial.block, &stalls, new.wall_ns, blocks));
         self.evidence.add(trial);

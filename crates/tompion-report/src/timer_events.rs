@@ -19,6 +19,8 @@ const MOST_POINTS: u64 = 1 << 26;
 /// Distinct intervals that all cells keep together, and each of them at least.
 const MOST_INTERVALS: usize = 1 << 22;
 const LEAST_INTERVALS: usize = 1 << 10;
+/// And at most: they are merged with those of each further trial.
+const MOST_OF_CELL: usize = 1 << 16;
 
 /// What is left for the timer events of a run.
 #[derive(Debug)]
@@ -33,7 +35,7 @@ impl TimerRoom {
     pub(crate) fn new(cells: usize) -> Self {
         Self {
             points: MOST_POINTS,
-            intervals: (MOST_INTERVALS / cells.max(1)).max(LEAST_INTERVALS),
+            intervals: (MOST_INTERVALS / cells.max(1)).clamp(LEAST_INTERVALS, MOST_OF_CELL),
         }
     }
 }

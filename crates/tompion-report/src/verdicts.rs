@@ -409,7 +409,10 @@ fn cell_of<'a>(
     // In how much company differs from load to load.
     let method = method?.clone().without(factor::COMPANY);
     let key = method.with(factor::LOAD, v.load.as_str());
-    let in_company = |c: &&Cell| c.factors.clone().without(factor::COMPANY) == key;
+    let in_company = |c: &&Cell| {
+        let others = c.factors.iter().filter(|(name, _)| *name != factor::COMPANY);
+        others.eq(key.iter())
+    };
     let cell = data.cell(&key);
     cell.or_else(|| data.cells().iter().find(in_company))
 }

@@ -174,14 +174,18 @@ pub(crate) fn larger_share(a: &[f64], b: &[f64], design: Design) -> f64 {
         std::cmp::Ordering::Equal => 0.5,
         std::cmp::Ordering::Greater => 1.0,
     };
-    let scores: Vec<f64> = match design {
-        Design::Independent => a
-            .iter()
-            .flat_map(|x| b.iter().map(move |y| score((x, y))))
-            .collect(),
-        Design::Paired => a.iter().zip(b).map(score).collect(),
-    };
-    scores.iter().sum::<f64>() / scores.len() as f64
+    // Halves, of which sums are exact.
+    match design {
+        Design::Independent => {
+            let all = a.iter().flat_map(|x| b.iter().map(move |y| score((x, y))));
+            all.sum::<f64>() / (a.len() as f64 * b.len() as f64)
+        }
+        Design::Paired => {
+            let pairs = a.iter().zip(b);
+            let n = pairs.len() as f64;
+            pairs.map(score).sum::<f64>() / n
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! A run's trials of the same cell brought together, block by block.
 
-use tompion_model::{Cell, Cells, Trial, TrialData, filling_work};
+use tompion_model::{Cell, Cells, Trial, TrialData};
 
-use crate::{Error, Result, Run, limits};
+use crate::{Result, Run};
 
 impl Run {
     /// The cells of the run in the order of their keys, each with the blocks
@@ -26,19 +26,8 @@ impl Run {
     /// # Errors
     /// As [`Run::cells`].
     pub fn each_trial(&self, mut visit: impl FnMut(&Trial, &TrialData)) -> Result<()> {
-        let mut filling = 0_u64;
         for trial in &self.record().trials {
-            let data = self.data(trial)?;
-            if trial.measurement.period_ns.is_some() {
-                filling = filling.saturating_add(filling_work(data.samples.iter()));
-                limits::OF_FILLING
-                    .check(filling, self.bytes())
-                    .map_err(|why| {
-                        let why = format!("trials 0 to {}: {why}", trial.id);
-                        Error::invalid(self.directory().path(), why)
-                    })?;
-            }
-            visit(trial, &data);
+            visit(trial, &self.data(trial)?);
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! The cells of a run by their keys: whoever reads it says something of each.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use tompion_model::Factors;
 
@@ -61,7 +61,8 @@ impl Planned {
 /// The cells of a run so far.
 #[derive(Debug, Default)]
 pub(super) struct Keys {
-    seen: BTreeSet<Factors>,
+    /// Each with the number of its trials.
+    seen: BTreeMap<Factors, u64>,
     bytes: u64,
 }
 
@@ -77,7 +78,12 @@ impl Keys {
 
     /// Takes in one more, unless that would be more than a run has.
     pub(super) fn add(&mut self, key: &Factors) -> Result<(), Fault> {
-        if self.seen.contains(key) {
+        if let Some(trials) = self.seen.get_mut(key) {
+            if *trials >= limits::TRIALS_OF_CELL {
+                let most = limits::TRIALS_OF_CELL;
+                return Err(format!("more than {most} trials of one cell").into());
+            }
+            *trials += 1;
             return Ok(());
         }
         let planned = Planned {
@@ -87,7 +93,7 @@ impl Keys {
         };
         planned.check_cells()?;
         self.bytes = planned.key_bytes;
-        self.seen.insert(key.clone());
+        self.seen.insert(key.clone(), 1);
         Ok(())
     }
 }
@@ -109,6 +115,17 @@ mod tests {
         keys.add(&key(7, 4)).unwrap();
         let why = keys.add(&key(limits::CELLS, 4)).unwrap_err().to_string();
         assert_eq!(why, "2561 cells; a run has at most 2560");
+    }
+
+    #[test]
+    fn trials_of_one_cell_are_as_many_as_can_be_held_against_one_another() {
+        let mut keys = Keys::default();
+        for _ in 0..limits::TRIALS_OF_CELL {
+            keys.add(&key(1, 4)).unwrap();
+        }
+        keys.add(&key(2, 4)).unwrap();
+        let why = keys.add(&key(1, 4)).unwrap_err().to_string();
+        assert_eq!(why, "more than 8192 trials of one cell");
     }
 
     #[test]

@@ -18,6 +18,10 @@ pub(super) const VALUES_OF_OTHERS: u64 = 1 << 18;
 /// its own, take it 215 MiB for a page.
 pub(super) const CELLS: u64 = 5 << 9;
 
+/// Trials of one cell: some of what is reckoned of them takes the square of their number. As many as were measured are
+/// not more, since their descriptions would find no room.
+pub(super) const TRIALS_OF_CELL: u64 = 1 << 13;
+
 /// Bytes of the names and levels of the factors of all cells: a report names each some thirty times.
 pub(super) const KEY_BYTES: u64 = 1 << 18;
 

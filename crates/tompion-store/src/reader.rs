@@ -4,7 +4,7 @@ use crate::error::{DAMAGED, Fault, WRITTEN_SO};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tompion_stats::Distribution;
 
@@ -21,7 +21,7 @@ use super::{
 use crate::{Error, Result};
 use tompion_model::{
     FileRef, Note, RunRecord, Sample, SideTables, Status, Storage, TableRef, Trial, TrialData,
-    note_kind, stall_parts, table,
+    filling_work, note_kind, stall_parts, table,
 };
 
 /// A run read from its directory.
@@ -36,6 +36,24 @@ pub struct Run {
     identity: Option<Identity>,
     /// Length of all files with tables.
     bytes: u64,
+    filling: Mutex<Filling>,
+}
+
+/// What filling in missed periods takes of the trials that were read so far.
+#[derive(Debug, Default)]
+struct Filling {
+    counted: BTreeSet<u32>,
+    work: u64,
+}
+
+impl Filling {
+    /// Counts a trial, once however often it is read.
+    fn add(&mut self, trial: u32, work: u64) -> u64 {
+        if self.counted.insert(trial) {
+            self.work = self.work.saturating_add(work);
+        }
+        self.work
+    }
 }
 
 /// A change of the tables of a trial.
@@ -151,6 +169,7 @@ impl Run {
             edit: None,
             identity,
             bytes: 0,
+            filling: Mutex::default(),
         };
         let places = run.check_listed()?;
         if run.record.status == Status::Running {
@@ -334,7 +353,7 @@ impl Run {
     /// # Errors
     /// Damage, or a run that was finished since it was opened, in one line.
     pub fn data(&self, trial: &Trial) -> Result<TrialData> {
-        let checked = |mut data| match magnitudes::check_data(&data, self.record.trials.len()) {
+        let checked = |mut data| match self.check_data(trial, &data) {
             Ok(()) => {
                 self.edit.iter().for_each(|edit| edit(&mut data));
                 Ok(data)
@@ -350,6 +369,17 @@ impl Run {
                 false => self.went_on(),
             }
         })
+    }
+
+    fn check_data(&self, trial: &Trial, data: &TrialData) -> std::result::Result<(), Fault> {
+        magnitudes::check_data(data, self.record.trials.len())?;
+        if trial.measurement.period_ns.is_none() {
+            return Ok(());
+        }
+        let work = filling_work(data.samples.iter());
+        let mut filling = self.filling.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = filling.add(trial.id, work);
+        limits::OF_FILLING.check(all, self.bytes)
     }
 
     /// How many values a trial's side tables hold, by what their files announce: so much of them is

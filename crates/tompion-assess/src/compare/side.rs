@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use tompion_model::{Factors, Order, RunHeader, RunRecord, Status, Storage, Trial, View, factor};
-use tompion_stats::MANY_DISTINCT;
+use tompion_stats::{Distribution, MANY_DISTINCT};
 use tompion_store::Run;
 
 use crate::compare::replicates::Values;
@@ -45,6 +45,10 @@ const MOST_LEVELS: usize = 300;
 
 /// Values that all series of a run have together: 128 MiB.
 const MOST_IN_SERIES: usize = 1 << 24;
+
+/// Distinct values of all trials of a cell, and those that each may have at least.
+const MOST_IN_CELL: usize = 1 << 22;
+const LEAST_IN_TRIAL: usize = 1 << 8;
 
 /// Trials below which the series itself is read: two groups of three reach no
 /// p-value below 0.1.
@@ -374,7 +378,7 @@ fn values(run: &Run, trials: &[&Trial]) -> Result<Values> {
             true => run.histograms(trial)?,
             false => None,
         };
-        let (measured, filled) = match histograms {
+        let (measured, filled): (Option<Distribution>, Option<Distribution>) = match histograms {
             Some(mut by_name) => (by_name.remove("measured"), by_name.remove("missed_filled")),
             None => {
                 let data = run.data(trial)?;
@@ -383,8 +387,10 @@ fn values(run: &Run, trials: &[&Trial]) -> Result<Values> {
                 (Some(of(View::Measured)), filled)
             }
         };
-        all.measured.extend(measured);
-        all.filled.extend(filled);
+        // A stranger's histograms may have any number of bins.
+        let each = (MOST_IN_CELL / trials.len()).max(LEAST_IN_TRIAL);
+        all.measured.extend(measured.map(|of| of.clustered(each)));
+        all.filled.extend(filled.map(|of| of.clustered(each)));
     }
     Ok(all)
 }

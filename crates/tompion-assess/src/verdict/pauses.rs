@@ -72,7 +72,7 @@ impl Pauses {
             return;
         };
         let share = self.late_share(judged.limit_ns);
-        let are_several = self.ns >= SEVERAL * self.longest_ns;
+        let are_several = self.ns >= SEVERAL.saturating_mul(self.longest_ns);
         let is_far = share > FAR * (1.0 - judged.quantile);
         if !are_several || !is_far || watched_ns >= self.watched_ns {
             return;

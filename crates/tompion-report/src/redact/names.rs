@@ -34,6 +34,9 @@ pub struct Vocabulary {
     pub platforms: Vec<&'static str>,
 }
 
+/// No word that anybody writes is longer, in bytes; what one is made of takes the square of its length to be looked at.
+const LONGEST_WORD: usize = 1_000;
+
 impl Vocabulary {
     /// Whether a word, or one of several between hyphens, is one of these names.
     pub(super) fn has(&self, word: &str) -> bool {
@@ -178,6 +181,9 @@ impl Names {
     }
 
     fn clean_word(&mut self, word: &str) -> String {
+        if word.len() > LONGEST_WORD {
+            return self.numbered("word", word);
+        }
         let least = word.trim_end_matches(['.', ':', '!', '?']).len();
         // An address may end in colons, as `2001:db8::` does.
         let mut ends = (least..=word.len()).rev().map(|end| &word[..end]);

@@ -168,6 +168,10 @@ fn runs(part: &str) -> Vec<&str> {
     runs
 }
 
+/// Parts that are looked at together, and as many as an address has at most.
+const LONGEST_RUN: usize = 64;
+const MOST_PARTS: usize = 8;
+
 /// Stretches of a text that are an address in parts, whatever stands between these: four numbers
 /// up to 255, six octets in hexadecimal digits. Numbers that go up are a list of CPUs.
 pub(super) fn addresses_in_parts(text: &str) -> Vec<Range<usize>> {
@@ -177,8 +181,9 @@ pub(super) fn addresses_in_parts(text: &str) -> Vec<Range<usize>> {
     let mut at = 0;
     while at + 3 < parts.len() {
         // As many as have the same between them.
-        let same = (at + 1..parts.len() - 1).find(|i| between(*i) != between(at));
-        let run = at..=same.unwrap_or(parts.len() - 1);
+        let end = (at + LONGEST_RUN).min(parts.len() - 1);
+        let same = (at + 1..end).find(|i| between(*i) != between(at));
+        let run = at..=same.unwrap_or(end);
         let words: Vec<&str> = parts[run.clone()]
             .iter()
             .map(|p| &text[p.clone()])
@@ -186,6 +191,9 @@ pub(super) fn addresses_in_parts(text: &str) -> Vec<Range<usize>> {
         if let Some(address) = address_in(&words, between(at)) {
             found.push(parts[at + address.start].start..parts[at + address.end - 1].end);
             at += address.end;
+        } else if same.is_none() && end < parts.len() - 1 {
+            // One may begin in what was looked at and end behind it.
+            at = end - MOST_PARTS;
         } else {
             at = *run.end();
         }

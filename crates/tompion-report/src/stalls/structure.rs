@@ -87,15 +87,21 @@ pub(crate) struct Mode {
 
 impl Structure {
     /// Searches the stalls of one trial.
-    pub(super) fn add(&mut self, stalls: &[TracedStall], about: &Stalls) {
+    /// Of all trials `left` are searched still.
+    pub(super) fn add(&mut self, stalls: &[TracedStall], about: &Stalls, left: &mut usize) {
         self.trials += 1;
-        let searched = &stalls[..stalls.len().min(MOST_STALLS)];
-        let until_ns = if searched.len() < stalls.len() {
-            self.cut += 1;
-            searched[searched.len() - 1].at_ns
-        } else {
-            about.wall_ns
+        let searched = &stalls[..stalls.len().min(MOST_STALLS).min(*left)];
+        *left -= searched.len();
+        let until_ns = match searched.last() {
+            _ if searched.len() == stalls.len() => about.wall_ns,
+            last => {
+                self.cut += 1;
+                last.map_or(0, |last| last.at_ns)
+            }
         };
+        if searched.is_empty() {
+            return;
+        }
         let occurrences: Vec<Occurrence> = searched
             .iter()
             .map(|s| Occurrence {

@@ -87,6 +87,10 @@ enum Way {
     Up,
 }
 
+/// Differences that may follow one another within rounding: where one value is many times all others, all of them do, and
+/// nothing is said.
+const LONGEST_STEP: u32 = 1 << 10;
+
 impl<'a> Inversion<'a> {
     fn new(
         a: &'a [f64],
@@ -121,14 +125,17 @@ impl<'a> Inversion<'a> {
     /// began: certainly where it is further from the difference before. From there steps follow.
     fn step_of(&self, rank: usize) -> Option<Step> {
         let mut value = self.all.ranked(rank)?;
+        let mut left = LONGEST_STEP;
         let mut from = loop {
             let parted = self.all.part(|d| d < value);
             match parted.last {
                 Some(last) if value - last <= self.tolerance => value = last,
                 _ => break parted.below,
             }
+            left = left.checked_sub(1)?;
         };
         loop {
+            left = left.checked_sub(1)?;
             let parted = self.all.part(|d| d - value <= self.tolerance);
             let to = parted.below;
             match parted.first {
