@@ -513,7 +513,7 @@ def test_a_plan_that_is_looked_at_controls_no_terminal(tmp_path):
         tmp_path,
         SMALL
         + f'[[platforms]]\nkind = "ssh"\nhost = "stranger"\nmachine = "{hostile}"\n'
-        + '[[platforms]]\nkind = "oci"\nruntime = "/\\u001b[2J/runc"\n',
+        + '[[platforms]]\nkind = "oci"\nname = "other"\nruntime = "/\\u001b[2J/runc"\n',
     )
     done = tompion("lab", "plan", plan)
     assert "stranger" in done.stdout, done.stdout + done.stderr

@@ -380,7 +380,10 @@ pub(crate) fn cpus_below(text: &str, end: u32) -> Option<Vec<u32>> {
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (first, last): (usize, usize) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
-        named.get_mut(first..=last).filter(|_| first <= last)?.fill(true);
+        named
+            .get_mut(first..=last)
+            .filter(|_| first <= last)?
+            .fill(true);
     }
     Some((0..end).filter(|cpu| named[*cpu as usize]).collect())
 }
@@ -394,7 +397,15 @@ mod tests {
         let text = vec!["0-4095"; 1 << 20].join(",");
         assert_eq!(cpus(&text).map(|all| all.len()), Some(4096));
         assert_eq!(cpus("3,0-1,1"), Some(vec![0, 1, 3]));
-        for wrong in ["", "1-0", "4096", "0-4096", "x", "1,,2", "0-18446744073709551615"] {
+        for wrong in [
+            "",
+            "1-0",
+            "4096",
+            "0-4096",
+            "x",
+            "1,,2",
+            "0-18446744073709551615",
+        ] {
             assert_eq!(cpus(wrong), None, "{wrong}");
         }
     }

@@ -242,13 +242,7 @@ struct Rooms {
 }
 
 impl Extra {
-    fn add(
-        &mut self,
-        trial: &Trial,
-        data: &TrialData,
-        blocks: usize,
-        rooms: &mut Rooms,
-    ) {
+    fn add(&mut self, trial: &Trial, data: &TrialData, blocks: usize, rooms: &mut Rooms) {
         if trial.factors.level(factor::PROBE) == timer_events::NAME {
             let timer = self.timer.get_or_insert_default();
             timer.add(trial, data, blocks, &mut rooms.timers);
@@ -296,7 +290,9 @@ impl ReportData {
         let cells = run.cells(|trial, data| {
             let extra = extras.entry(trial.factors.clone()).or_default();
             extra.add(trial, data, sharing, &mut rooms);
-            let packets = extras.values_mut().filter_map(|extra| extra.packets.as_mut());
+            let packets = extras
+                .values_mut()
+                .filter_map(|extra| extra.packets.as_mut());
             rooms.packets.make(packets);
             evidence.add(trial);
         })?;

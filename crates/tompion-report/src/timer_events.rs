@@ -315,7 +315,11 @@ mod tests {
             all.add(&trial, &data, 1, &mut room);
         }
         assert_eq!((all.trials, all.without.len()), (4, 6));
-        assert!(all.without[0].contains("more grid points"), "{:?}", all.without);
+        assert!(
+            all.without[0].contains("more grid points"),
+            "{:?}",
+            all.without
+        );
         assert_eq!(TimerRoom::new(1 << 20).intervals, LEAST_INTERVALS);
     }
 }

@@ -410,7 +410,10 @@ fn cell_of<'a>(
     let method = method?.clone().without(factor::COMPANY);
     let key = method.with(factor::LOAD, v.load.as_str());
     let in_company = |c: &&Cell| {
-        let others = c.factors.iter().filter(|(name, _)| *name != factor::COMPANY);
+        let others = c
+            .factors
+            .iter()
+            .filter(|(name, _)| *name != factor::COMPANY);
         others.eq(key.iter())
     };
     let cell = data.cell(&key);

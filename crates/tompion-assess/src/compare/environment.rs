@@ -44,7 +44,9 @@ const FIRST: [&str; 9] = [
 /// Everything that differs between the environments of the sides; nothing where there
 /// is but one side or all come from one run.
 pub fn differences(sides: &[Side]) -> Vec<Difference> {
-    let is_of_one_run = sides.windows(2).all(|two| Arc::ptr_eq(&two[0].header, &two[1].header));
+    let is_of_one_run = sides
+        .windows(2)
+        .all(|two| Arc::ptr_eq(&two[0].header, &two[1].header));
     if is_of_one_run {
         return Vec::new();
     }

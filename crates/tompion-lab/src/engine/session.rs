@@ -104,7 +104,13 @@ impl Session<'_> {
         let network = plan.platforms[cell.platform].network();
         let (done, networked) = Bed::with(testbed, |bed| {
             let plan = plan.at(bed.far_end());
-            self.measured(&plan, Some((bed, network)), (seed, at_once), replicate, cell)
+            self.measured(
+                &plan,
+                Some((bed, network)),
+                (seed, at_once),
+                replicate,
+                cell,
+            )
         })?;
         Ok(Done {
             network: Some(networked),

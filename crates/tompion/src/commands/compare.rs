@@ -100,8 +100,13 @@ pub fn compare(options: &CompareOptions) -> exit::Result {
     }
     // Of levels, which share those of their run, each once.
     let of_sides = sides.iter().enumerate().flat_map(|(at, side)| {
-        let run = runs.get(at).filter(|_| options.by.is_none()).unwrap_or(&runs[0]);
-        side.remarks.iter().map(|remark| ((*run).to_owned(), remark.clone()))
+        let run = runs
+            .get(at)
+            .filter(|_| options.by.is_none())
+            .unwrap_or(&runs[0]);
+        side.remarks
+            .iter()
+            .map(|remark| ((*run).to_owned(), remark.clone()))
     });
     let mut known = HashSet::new();
     let remarks = of_sides.filter(|told| known.insert(told.clone()));

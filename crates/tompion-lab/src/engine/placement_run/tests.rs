@@ -127,6 +127,7 @@ fn run_placed(
         stop: &Arc::new(AtomicBool::new(stop)),
         number: 1,
         bed: None,
+        at_once: 1,
     };
     let groups = Groups {
         guests: None,

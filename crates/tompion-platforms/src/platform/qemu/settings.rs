@@ -281,7 +281,9 @@ fn pinned(table: &Table<'_, '_>) -> Vec<Vec<usize>> {
         let cpus = cpus(text)?;
         all.set(all.get() + cpus.len());
         match all.get() > MOST_PINNED {
-            true => Err(InvalidValue::from(format!("at most {MOST_PINNED} CPUs in all"))),
+            true => Err(InvalidValue::from(format!(
+                "at most {MOST_PINNED} CPUs in all"
+            ))),
             false => Ok(cpus),
         }
     });

@@ -4,8 +4,8 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use tompion_lab::engine::Platforms;
-use tompion_model::printable;
 use tompion_lab::{Estimate, LabPlan, Refusal, Room};
+use tompion_model::printable;
 use tompion_platforms::PlatformPlan;
 use tompion_platforms::leftovers::Cleaning;
 use tompion_platforms::platform::Presence;
