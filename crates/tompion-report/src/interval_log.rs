@@ -1,5 +1,6 @@
 //! Stalls as an HdrHistogram interval log.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
@@ -44,17 +45,6 @@ pub fn interval_log(run: &Run) -> Result<Vec<u8>, IntervalLogError> {
             .filter(|t| t.findings.stalls.is_some())
     };
     let apart = varying(of_loops());
-    let mut trials = Vec::new();
-    for trial in of_loops() {
-        let data = run.data(trial).map_err(IntervalLogError::Run)?;
-        let mut bins = data.bins.unwrap_or_default();
-        for sample in data.samples.iter().filter(|s| s.mark != Mark::Recorder) {
-            // What is beyond the bins is in the sample file alone.
-            let _ = bins.record(sample.value_ps);
-        }
-        let loop_ns = trial.findings.stalls.as_ref().map_or(0, |s| s.wall_ns);
-        trials.push((trial.started_ns, loop_ns, bins, tag(&trial.factors, &apart)));
-    }
     // Older runs tell the second in which they began and what came after it.
     let (began, first_ns) = of_loops()
         .min_by_key(|t| t.started_ns)
@@ -66,14 +56,30 @@ pub fn interval_log(run: &Run) -> Result<Vec<u8>, IntervalLogError> {
                 (Some(began), first_ns)
             },
         );
-    let intervals = trials
-        .iter()
-        .map(|(started_ns, loop_ns, bins, tag)| HlogInterval {
-            start: Duration::from_nanos(started_ns.saturating_sub(first_ns)),
-            length: Duration::from_nanos(*loop_ns),
-            values: HlogValues::Picoseconds(bins),
-            tag: tag.as_deref(),
-        });
+    // One trial's bins at a time: a run may have tens of thousands.
+    let interval = |trial: &Trial| -> Result<_, Error> {
+        let data = run.data(trial)?;
+        let mut bins = data.bins.unwrap_or_default();
+        for sample in data.samples.iter().filter(|s| s.mark != Mark::Recorder) {
+            // What is beyond the bins is in the sample file alone.
+            let _ = bins.record(sample.value_ps);
+        }
+        let loop_ns = trial.findings.stalls.as_ref().map_or(0, |s| s.wall_ns);
+        Ok(HlogInterval {
+            start: Duration::from_nanos(trial.started_ns.saturating_sub(first_ns)),
+            length: Duration::from_nanos(loop_ns),
+            values: HlogValues::Picoseconds(Cow::Owned(bins)),
+            tag: tag(&trial.factors, &apart).map(Cow::Owned),
+        })
+    };
+    let mut unread = None;
+    let intervals = of_loops().map_while(|trial| match interval(trial) {
+        Ok(interval) => Some(interval),
+        Err(error) => {
+            unread = Some(error);
+            None
+        }
+    });
     let mut log = Vec::new();
     write_hlog(
         &mut log,
@@ -82,7 +88,10 @@ pub fn interval_log(run: &Run) -> Result<Vec<u8>, IntervalLogError> {
         intervals,
     )
     .map_err(IntervalLogError::Log)?;
-    Ok(log)
+    match unread {
+        Some(error) => Err(IntervalLogError::Run(error)),
+        None => Ok(log),
+    }
 }
 
 /// Names of the factors whose levels differ: the load first, the CPU last.

@@ -1,5 +1,6 @@
 //! HdrHistogram interval logs (`.hlog`), for the tools that read them.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io;
 use std::time::{Duration, SystemTime};
@@ -20,16 +21,16 @@ const DIGITS: u8 = 3;
 pub const HLOG_NEGATIVE_TAG: &str = "negative";
 
 /// What was counted during one interval.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum HlogValues<'a> {
     /// Values in ns.
     Nanoseconds(&'a [u64]),
     /// Bins of values in ps, written in whole ns.
-    Picoseconds(&'a Bins),
+    Picoseconds(Cow<'a, Bins>),
 }
 
 /// One interval of a log.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct HlogInterval<'a> {
     /// Its beginning, counted from the beginning of the log. The file keeps
     /// times to 1 ms.
@@ -41,7 +42,7 @@ pub struct HlogInterval<'a> {
     /// What it belongs to, where a log holds several series: readers take the
     /// intervals of each tag for themselves. Without commas, blanks and line
     /// breaks.
-    pub tag: Option<&'a str>,
+    pub tag: Option<Cow<'a, str>>,
 }
 
 /// Why a log could not be written.
@@ -105,7 +106,7 @@ pub fn write_hlog<'a>(
         .map_err(HlogError::Write)?;
     let mut said = false;
     for (place, interval) in intervals.into_iter().enumerate() {
-        let (positive, negative) = histograms(interval.values, place)?;
+        let (positive, negative) = histograms(&interval.values, place)?;
         let mut write = |h: &Histogram<u64>, tag| {
             log.write_histogram(h, interval.start, interval.length, tag)
                 .map_err(|e| match e {
@@ -115,10 +116,11 @@ pub fn write_hlog<'a>(
                     }
                 })
         };
-        let named = |name| Tag::new(name).ok_or_else(|| HlogError::Tag(place, name.to_owned()));
-        write(&positive, interval.tag.map(named).transpose()?)?;
+        let named =
+            |name: &'_ str| Tag::new(name).ok_or_else(|| HlogError::Tag(place, name.to_owned()));
+        write(&positive, interval.tag.as_deref().map(named).transpose()?)?;
         if !negative.is_empty() {
-            let below = match interval.tag {
+            let below = match &interval.tag {
                 Some(own) => format!("{own}/{HLOG_NEGATIVE_TAG}"),
                 None => HLOG_NEGATIVE_TAG.to_owned(),
             };
@@ -135,7 +137,7 @@ pub fn write_hlog<'a>(
 
 /// Histograms in ns of the values from zero up and of the others' magnitudes.
 fn histograms(
-    values: HlogValues<'_>,
+    values: &HlogValues<'_>,
     place: usize,
 ) -> Result<(Histogram<u64>, Histogram<u64>), HlogError> {
     let empty = || Histogram::new(DIGITS).expect("three digits are allowed");
@@ -143,7 +145,7 @@ fn histograms(
     let unfit = |e: hdrhistogram::RecordError| HlogError::Encode(place, e.to_string());
     match values {
         HlogValues::Nanoseconds(values) => {
-            for &value in values {
+            for &value in *values {
                 positive.record(value).map_err(unfit)?;
             }
         }
@@ -199,7 +201,7 @@ mod tests {
             &mut log,
             began,
             "stalls of CPU 1",
-            intervals.iter().copied(),
+            intervals.iter().cloned(),
         )
         .unwrap();
         log
@@ -244,7 +246,7 @@ mod tests {
         let log = log_of(&[HlogInterval {
             start: Duration::ZERO,
             length: Duration::from_secs(60),
-            values: HlogValues::Picoseconds(&bins),
+            values: HlogValues::Picoseconds(Cow::Borrowed(&bins)),
             tag: None,
         }]);
         let (_, intervals) = read(&log);
@@ -260,16 +262,16 @@ mod tests {
     fn series_are_told_apart_by_tags() {
         let mut below = Bins::new();
         below.record_many(-3_000_000, 2).unwrap();
-        let at = |seconds, tag| HlogInterval {
+        let at = |seconds, tag: Option<&'static str>| HlogInterval {
             start: Duration::from_secs(seconds),
             length: Duration::from_secs(1),
             values: HlogValues::Nanoseconds(&[5]),
-            tag,
+            tag: tag.map(Cow::Borrowed),
         };
         let log = log_of(&[
             at(0, Some("cpu+udp/cpu0")),
             HlogInterval {
-                values: HlogValues::Picoseconds(&below),
+                values: HlogValues::Picoseconds(Cow::Borrowed(&below)),
                 ..at(0, Some("idle/cpu1"))
             },
             at(1, None),
@@ -309,7 +311,7 @@ mod tests {
             let log = log_of(&[HlogInterval {
                 start: Duration::ZERO,
                 length: Duration::from_secs(1),
-                values: HlogValues::Picoseconds(&bins),
+                values: HlogValues::Picoseconds(Cow::Borrowed(&bins)),
                 tag: None,
             }]);
             let h = &read(&log).1[0].3;

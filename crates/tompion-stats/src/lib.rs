@@ -85,7 +85,7 @@ pub use maxima::{GROWTH_LIMIT, Growth, GrowthVerdict, LEAST_MAXIMA, Maxima};
 pub use mean_distribution::MeanDistribution;
 pub use moments::Moments;
 pub use permutation::{
-    Design, PermutationTest, Relabelings, ReplicateError, ReplicateShift, least_p,
+    Design, PermutationTest, Relabelings, ReplicateError, ReplicateShift, comparison_cost, least_p,
     permutation_test, replicates_needed, shift_interval,
 };
 pub use ranks::{

@@ -11,6 +11,8 @@ use crate::compare::{Error, Figure, Replicates, Result, Side};
 
 /// More than anybody reads; a run of a stranger may ask for millions.
 const MOST_ROWS: usize = 100_000;
+/// Additions that all rows together may take: some ten minutes.
+const MOST_ADDITIONS: u64 = 1_000_000_000_000;
 
 /// How to compare.
 #[derive(Clone, Debug)]
@@ -143,12 +145,23 @@ pub fn compare(sides: &[Side], settings: &Settings) -> Result<Comparison> {
     for (cell, figure, _) in &tasks {
         *sizes.entry(family(cell, *figure)).or_default() += 1;
     }
+    let pair = |(cell, figure, (i, j)): (&Factors, Figure, (usize, usize))| {
+        let size = sizes[&family(cell, figure)];
+        let both = (&sides[i].cells[cell], &sides[j].cells[cell]);
+        (settings.pair(both, figure, size), both)
+    };
+    let costs = tasks.iter().map(|task| pair(*task).0.cost());
+    if costs.fold(0, u64::saturating_add) > MOST_ADDITIONS {
+        return Err(Error::Wish(format!(
+            "{} comparisons of so many trials each would take longer than ten minutes; compare fewer at once",
+            tasks.len()
+        )));
+    }
     let mut rows: Vec<Row> = tasks
         .into_iter()
         .map(|(cell, figure, (i, j))| {
-            let size = sizes[&family(cell, figure)];
-            let both = (&sides[i].cells[cell], &sides[j].cells[cell]);
-            let (values, verdict) = settings.pair(both, figure, size).compare();
+            let (pair, both) = pair((cell, figure, (i, j)));
+            let (values, verdict) = pair.compare();
             Row {
                 cell: cell.clone(),
                 figure,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tompion_model::Order;
 use tompion_stats::{
     Answer, Comparison as Statistics, Design, Distribution, Interval, LEAST_SPAN_S, Margin,
-    Outcome, Series, compare_replicates, compare_series, detectable, equivalence,
+    Outcome, Series, compare_replicates, compare_series, comparison_cost, detectable, equivalence,
 };
 
 use crate::compare::drift::{
@@ -69,6 +69,12 @@ impl Pair<'_> {
             }
             verdict => (values, verdict),
         }
+    }
+
+    /// What [`Self::compare`] takes, in additions of some nanosecond each: of the figures and of their logarithms.
+    pub fn cost(&self) -> u64 {
+        let (x, y) = self.figures();
+        2_u64.saturating_mul(comparison_cost(&figures(&x), &figures(&y), self.design()))
     }
 
     /// The replicates' figures of both sides with their places in time.

@@ -144,12 +144,24 @@ impl Door {
                             break;
                         }
                     }
-                    _ => return Err(e),
+                    _ if is_ours(&e) => return Err(e),
+                    // Something on its way, or a rule of a firewall: it is asked again in a while.
+                    _ => {
+                        self.is_full = true;
+                        break;
+                    }
                 },
             }
         }
         Ok(())
     }
+}
+
+/// Whether the listener is none: all else that `accept(2)` may say is of whoever came.
+fn is_ours(error: &io::Error) -> bool {
+    use nix::libc::{EBADF, EFAULT, EINVAL, ENOTSOCK};
+    let ours = [EBADF, EFAULT, EINVAL, ENOTSOCK].map(Some);
+    ours.contains(&error.raw_os_error())
 }
 
 /// Leaves as many of a queue as `most`.
@@ -280,6 +292,30 @@ mod tests {
 
     fn addresses(texts: &[&str]) -> Vec<IpAddr> {
         texts.iter().map(|text| text.parse().unwrap()).collect()
+    }
+
+    #[test]
+    fn whatever_comes_of_a_newcomer_ends_nothing() {
+        // accept(2): errors of the network that are waiting on the new connection, and rules of firewalls.
+        use nix::libc;
+        let theirs = [
+            libc::ENETDOWN,
+            libc::EPROTO,
+            libc::ENOPROTOOPT,
+            libc::EHOSTDOWN,
+            libc::ENONET,
+            libc::EHOSTUNREACH,
+            libc::EOPNOTSUPP,
+            libc::ENETUNREACH,
+            libc::EPERM,
+            libc::ETIMEDOUT,
+        ];
+        assert!(
+            !theirs
+                .iter()
+                .any(|code| is_ours(&io::Error::from_raw_os_error(*code)))
+        );
+        assert!(is_ours(&io::Error::from_raw_os_error(libc::EBADF)));
     }
 
     #[test]

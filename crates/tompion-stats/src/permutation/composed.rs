@@ -9,15 +9,8 @@ const MOST: u64 = 1 << 20;
 /// Two-sided p, twice the smaller tail, of the sum `observed` of so many of the scores, which
 /// ascend. `None` where they have too many values.
 pub(super) fn two_sided(scores: &[u64], choose: usize, observed: u64) -> Option<f64> {
-    let values = scores.chunk_by(|a, b| a == b);
-    let mut groups: Vec<(u64, usize)> = values.map(|same| (same[0], same.len())).collect();
-    // The largest group takes what the others leave.
-    groups.sort_unstable_by_key(|group| group.1);
-    let (_, others) = groups.split_last()?;
-    let ways = |all: u64, group: &(u64, usize)| all.saturating_mul(group.1.min(choose) as u64 + 1);
-    if others.iter().fold(1, ways) > MOST {
-        return None;
-    }
+    let groups = groups(scores);
+    ways(&groups, choose)?;
     let mut logarithms = vec![0.0; scores.len() + 1];
     for i in 1..logarithms.len() {
         logarithms[i] = logarithms[i - 1] + (i as f64).ln();
@@ -31,6 +24,25 @@ pub(super) fn two_sided(scores: &[u64], choose: usize, observed: u64) -> Option<
     let whole = all.choose(scores.len(), choose);
     all.add(&groups, choose, 0, -whole);
     Some((2.0 * all.below.min(all.above)).min(1.0))
+}
+
+/// Each value of the scores with how many have it, the largest group last: it takes what the others leave.
+fn groups(scores: &[u64]) -> Vec<(u64, usize)> {
+    let values = scores.chunk_by(|a, b| a == b);
+    let mut groups: Vec<(u64, usize)> = values.map(|same| (same[0], same.len())).collect();
+    groups.sort_unstable_by_key(|group| group.1);
+    groups
+}
+
+/// In how many ways the sum can be composed, where they can be gone through.
+pub(super) fn ways_of(scores: &[u64], choose: usize) -> Option<u64> {
+    ways(&groups(scores), choose)
+}
+
+fn ways(groups: &[(u64, usize)], choose: usize) -> Option<u64> {
+    let (_, others) = groups.split_last()?;
+    let ways = |all: u64, group: &(u64, usize)| all.saturating_mul(group.1.min(choose) as u64 + 1);
+    Some(others.iter().fold(1, ways)).filter(|all| *all <= MOST)
 }
 
 struct All {

@@ -73,6 +73,39 @@ pub(super) fn p_at(
     }
 }
 
+/// Additions that one p of these figures costs, as far as it can be told without a shift; a step of what does
+/// not add counts as the additions that take as long.
+pub(super) fn additions(a: &[f64], b: &[f64], design: Design) -> u64 {
+    let tolerance = tolerance(a, b, 0.0);
+    let n = a.len() as u64 + b.len() as u64;
+    let approximated = n * 1000;
+    match design {
+        Design::Independent => {
+            let pooled: Vec<f64> = a.iter().chain(b).copied().collect();
+            let mut ranks = doubled_mid_ranks(&pooled, tolerance);
+            halve(&mut ranks, &mut 0);
+            ranks.sort_unstable();
+            let choose = a.len().min(b.len());
+            let largest: u64 = ranks.iter().rev().take(choose).sum();
+            match n * choose as u64 * largest {
+                counted if counted <= MOST_ADDITIONS => counted,
+                _ => match composed::ways_of(&ranks, choose) {
+                    Some(ways) => 10 * ways,
+                    None if choose > FEW => approximated,
+                    None => 5 * u64::from(RELABELINGS) * choose as u64,
+                },
+            }
+        }
+        Design::Paired => {
+            let pairs = a.len() as u64;
+            match pairs * (pairs * (pairs + 1) / 2) {
+                counted if counted <= MOST_ADDITIONS => counted,
+                _ => approximated,
+            }
+        }
+    }
+}
+
 /// How close two figures must be to be a tie: rounding of the largest.
 pub(super) fn tolerance(a: &[f64], b: &[f64], shift: f64) -> f64 {
     let largest = a.iter().chain(b).fold(shift.abs(), |m, x| m.max(x.abs()));

@@ -453,3 +453,27 @@ fn more_rows_than_anybody_reads_are_refused_at_once() {
     };
     assert!(compare(&sides[..20], &one).is_ok());
 }
+
+#[test]
+fn pairs_that_would_take_an_hour_are_refused_at_once() {
+    let began = std::time::Instant::now();
+    // Two by two, each in as many blocks as are still counted out.
+    let figures: Vec<f64> = (0..340).map(|i| 50.0 + f64::from(i * i % 97)).collect();
+    let sides: Vec<Side> = (0..60).map(|i| side(&i.to_string(), &figures)).collect();
+    let paired = Settings {
+        figures: Some(vec![Figure::Median]),
+        paired: true,
+        ..Settings::usual()
+    };
+    let error = compare(&sides, &paired).unwrap_err().to_string();
+    assert!(
+        error.starts_with(
+            "1770 comparisons of so many trials each would take longer than ten minutes"
+        ),
+        "{error}"
+    );
+    assert!(began.elapsed().as_secs() < 10, "{:?}", began.elapsed());
+    // As many of eight trials are compared.
+    let few: Vec<Side> = (0..60).map(|i| side(&i.to_string(), &SLOW)).collect();
+    assert_eq!(compare(&few, &paired).unwrap().rows.len(), 1770);
+}
