@@ -116,15 +116,14 @@ pub fn write_hlog<'a>(
                     }
                 })
         };
-        let named =
-            |name: &'_ str| Tag::new(name).ok_or_else(|| HlogError::Tag(place, name.to_owned()));
-        write(&positive, interval.tag.as_deref().map(named).transpose()?)?;
+        let own = interval.tag.as_deref().map(|tag| named(tag, place));
+        write(&positive, own.transpose()?)?;
         if !negative.is_empty() {
             let below = match &interval.tag {
                 Some(own) => format!("{own}/{HLOG_NEGATIVE_TAG}"),
                 None => HLOG_NEGATIVE_TAG.to_owned(),
             };
-            write(&negative, Some(named(&below)?))?;
+            write(&negative, Some(named(&below, place)?))?;
             if !said {
                 log.write_comment("Tag negative: magnitudes of values below zero")
                     .map_err(HlogError::Write)?;
@@ -133,6 +132,10 @@ pub fn write_hlog<'a>(
         }
     }
     Ok(())
+}
+
+fn named(name: &str, place: usize) -> Result<Tag<'_>, HlogError> {
+    Tag::new(name).ok_or_else(|| HlogError::Tag(place, name.to_owned()))
 }
 
 /// Histograms in ns of the values from zero up and of the others' magnitudes.
