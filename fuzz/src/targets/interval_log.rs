@@ -1,5 +1,6 @@
 //! Interval logs as they are written, read by HdrHistogram's own reader.
 
+use std::borrow::Cow;
 use std::time::{Duration, SystemTime};
 
 use base64::Engine as _;
@@ -80,10 +81,10 @@ fn run(bytes: &[u8]) {
     let given = intervals.iter().map(|interval| HlogInterval {
         start: interval.start,
         length: interval.length,
-        tag: interval.tag.as_deref(),
+        tag: interval.tag.as_deref().map(Cow::Borrowed),
         values: match &interval.given {
             Given::Nanoseconds(values) => HlogValues::Nanoseconds(values),
-            Given::Picoseconds(bins) => HlogValues::Picoseconds(bins),
+            Given::Picoseconds(bins) => HlogValues::Picoseconds(Cow::Borrowed(bins)),
         },
     });
     if let Err(error) = write_hlog(&mut log, began, &comments, given) {
