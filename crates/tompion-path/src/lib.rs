@@ -10,6 +10,7 @@
 //! * [`clocks`]: the far end's clock against the own one, though nobody keeps them in step, and
 //!   delays each way.
 //! * [`trust`]: probes that one of the ends held up, and whether an end or the path makes round trips long.
+//! * [`bandwidth`]: how much more a path could carry, by trains of packets.
 //! * [`model`]: a path as a function from arrivals to departures and losses, seeded, in
 //!   bounded memory ([`model::Path`]).
 //!
@@ -26,6 +27,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod bandwidth;
 pub mod clocks;
 pub mod model;
 pub mod stamps;

@@ -36,6 +36,8 @@ pub(crate) struct Cross {
     settles_ns: f64,
     arrivals: Arrivals,
     chance: Chance,
+    /// Batches that came so far.
+    came: u128,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -80,7 +82,13 @@ impl Cross {
             settles_ns: SETTLED * service_ns / falls,
             arrivals,
             chance,
+            came: 0,
         }
+    }
+
+    /// Bytes that came so far with the queue's overhead.
+    pub(crate) fn came_bytes(&self) -> u128 {
+        self.came * self.per_batch * u128::from(self.packet_bytes)
     }
 
     /// Bytes of one packet with the queue's overhead.
@@ -131,6 +139,7 @@ impl Cross {
         let (before, by_then) = (grid.come(from), grid.come(until));
         let arrivals = by_then - before;
         let lasts_ns = until.abs_diff(from);
+        self.came += arrivals;
         if arrivals == 0 {
             return self.served(work, lasts_ns);
         }
@@ -158,6 +167,7 @@ impl Cross {
     /// gone through.
     fn poisson(&mut self, work: Work, lasts_ns: u64, most: Work) -> Work {
         if self.forgets(work, lasts_ns, most) {
+            self.came += self.on_average(lasts_ns);
             return self.in_the_long_run(most);
         }
         let (mut work, mut left_ns) = (work, lasts_ns);
@@ -169,6 +179,7 @@ impl Cross {
                     return 0;
                 }
                 left_ns -= (idle_ns as u64).min(left_ns);
+                self.came += 1;
                 work = self.admitted(0, most);
             }
             let busy_ns = u64::try_from(work.div_ceil(self.rate)).unwrap_or(u64::MAX);
@@ -191,6 +202,7 @@ impl Cross {
             }
         }
         if self.load < 1.0 {
+            self.came += self.on_average(left_ns);
             return self.in_the_long_run(most);
         }
         let all = self.drawn(left_ns).saturating_mul(self.batch);
@@ -224,11 +236,18 @@ impl Cross {
     /// How many batches come in a time.
     fn drawn(&mut self, ns: u64) -> u128 {
         let mean = ns as f64 * self.per_ns;
-        match Poisson::new(mean) {
+        let came = match Poisson::new(mean) {
             Ok(poisson) => poisson.sample(self.chance.rng()) as u128,
             // None at a mean of 0, and as many as it says where it is beyond what can be drawn.
             Err(_) => mean as u128,
-        }
+        };
+        self.came += came;
+        came
+    }
+
+    /// How many batches come in a time on average.
+    fn on_average(&self, ns: u64) -> u128 {
+        (ns as f64 * self.per_ns) as u128
     }
 
     /// Work that cannot be more than `most`: where it would be, the queue is full.

@@ -227,6 +227,12 @@ impl Path {
         self.flight.take_due(now_ns)
     }
 
+    /// Bytes that others sent into the queue so far, with its overhead. Between packets that are far apart it is what they send on
+    /// average.
+    pub fn others_bytes(&self) -> u128 {
+        self.queue.as_ref().map_or(0, Queue::others_bytes)
+    }
+
     /// How many packets are under way.
     pub fn in_flight(&self) -> usize {
         self.flight.len()

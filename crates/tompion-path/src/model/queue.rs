@@ -65,6 +65,11 @@ impl Queue {
         })
     }
 
+    /// Bytes that others sent so far.
+    pub(crate) fn others_bytes(&self) -> u128 {
+        self.cross.as_ref().map_or(0, Cross::came_bytes)
+    }
+
     /// A packet arrives; not before one that arrived already.
     pub(crate) fn arrive(&mut self, arrival_ns: i64, bytes: u32) -> Queued {
         self.advance(arrival_ns);

@@ -1,0 +1,121 @@
+//! What every method is, and the list of them.
+
+use super::ending::Ending;
+use super::methods::{chirp, kite2, ours, yaz};
+use super::train::{TrainPlan, TrainSeen};
+
+/// What an estimate is to be like.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Asked {
+    /// Bytes of a packet, IP header included.
+    pub bytes: u32,
+    /// What all trains may have together, in bytes.
+    pub most_bytes: u64,
+    /// No train is to be faster, in bits a second; none is where the sender does what it can.
+    pub most_bps: Option<f64>,
+}
+
+impl Default for Asked {
+    /// Packets of 1500 bytes, and two megabytes of them.
+    fn default() -> Self {
+        Self {
+            bytes: 1_500,
+            most_bytes: 2_000_000,
+            most_bps: None,
+        }
+    }
+}
+
+/// What a method wants next.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// This train.
+    Send(TrainPlan),
+    /// Nothing more.
+    Done(Ending),
+}
+
+/// A way to find the available bandwidth of a path.
+pub trait Method {
+    /// What comes after the train that was sent last; at first there is none.
+    fn next(&mut self, last: Option<&TrainSeen>) -> Step;
+}
+
+/// A method in the list.
+#[derive(Clone, Copy, Debug)]
+pub struct MethodEntry {
+    /// As options and factors name it.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub about: &'static str,
+    /// Begins it anew.
+    pub begin: fn(&Asked) -> Box<dyn Method + Send>,
+}
+
+/// All methods, the default first.
+pub static METHODS: [&MethodEntry; 5] = [
+    &ours::ENTRY,
+    &yaz::ENTRY,
+    &yaz::SMALL_GAPS,
+    &kite2::ENTRY,
+    &chirp::ENTRY,
+];
+
+/// What begins the method of this name.
+pub fn method(name: &str) -> Option<fn(&Asked) -> Box<dyn Method + Send>> {
+    let named = METHODS.iter().find(|entry| entry.name == name)?;
+    Some(named.begin)
+}
+
+/// What is left of a budget.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Budget {
+    bytes: u32,
+    left: u64,
+}
+
+impl Budget {
+    pub(super) fn new(asked: &Asked) -> Self {
+        Self {
+            bytes: asked.bytes.max(1),
+            left: asked.most_bytes,
+        }
+    }
+
+    /// Packets that are left.
+    pub(super) fn packets(&self) -> u32 {
+        u32::try_from(self.left / u64::from(self.bytes)).unwrap_or(u32::MAX)
+    }
+
+    /// A train, paid for; `None` where it is more than is left.
+    pub(super) fn pay(&mut self, train: TrainPlan) -> Option<TrainPlan> {
+        self.left = self.left.checked_sub(train.all_bytes())?;
+        Some(train)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn methods_are_told_apart_and_keep_their_budget() {
+        let names: std::collections::BTreeSet<_> = METHODS.iter().map(|m| m.name).collect();
+        assert_eq!(names.len(), METHODS.len());
+        assert!(method("tompion").is_some() && method("igi").is_none());
+        for entry in METHODS {
+            let asked = Asked {
+                most_bytes: 100_000,
+                ..Asked::default()
+            };
+            let mut begun = (entry.begin)(&asked);
+            let (mut spent, mut last) = (0, None);
+            // Of a path that carries everything at once.
+            while let Step::Send(plan) = begun.next(last.as_ref()) {
+                spent += plan.all_bytes();
+                assert!(spent <= asked.most_bytes, "{}: {spent}", entry.name);
+                last = Some(super::super::simulate::at_once(plan));
+            }
+        }
+    }
+}
