@@ -40,6 +40,7 @@ pub mod simulate;
 mod train;
 
 pub use ending::{Ending, Estimate};
-pub use method::{Asked, METHODS, Method, MethodEntry, Step, method};
+pub use method::{Asked, Begin, Method, MethodEntry, Step};
+pub use methods::{METHODS, method};
 pub use response::Response;
 pub use train::{Passed, TrainPlan, TrainSeen};

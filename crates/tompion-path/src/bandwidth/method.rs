@@ -1,7 +1,6 @@
-//! What every method is, and the list of them.
+//! What every method is.
 
 use super::ending::Ending;
-use super::methods::{chirp, kite2, ours, yaz};
 use super::train::{TrainPlan, TrainSeen};
 
 /// What an estimate is to be like.
@@ -41,6 +40,9 @@ pub trait Method {
     fn next(&mut self, last: Option<&TrainSeen>) -> Step;
 }
 
+/// Begins a method anew.
+pub type Begin = fn(&Asked) -> Box<dyn Method + Send>;
+
 /// A method in the list.
 #[derive(Clone, Copy, Debug)]
 pub struct MethodEntry {
@@ -49,22 +51,7 @@ pub struct MethodEntry {
     /// What it is, in a line.
     pub about: &'static str,
     /// Begins it anew.
-    pub begin: fn(&Asked) -> Box<dyn Method + Send>,
-}
-
-/// All methods, the default first.
-pub static METHODS: [&MethodEntry; 5] = [
-    &ours::ENTRY,
-    &yaz::ENTRY,
-    &yaz::SMALL_GAPS,
-    &kite2::ENTRY,
-    &chirp::ENTRY,
-];
-
-/// What begins the method of this name.
-pub fn method(name: &str) -> Option<fn(&Asked) -> Box<dyn Method + Send>> {
-    let named = METHODS.iter().find(|entry| entry.name == name)?;
-    Some(named.begin)
+    pub begin: Begin,
 }
 
 /// What is left of a budget.
@@ -91,31 +78,5 @@ impl Budget {
     pub(super) fn pay(&mut self, train: TrainPlan) -> Option<TrainPlan> {
         self.left = self.left.checked_sub(train.all_bytes())?;
         Some(train)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn methods_are_told_apart_and_keep_their_budget() {
-        let names: std::collections::BTreeSet<_> = METHODS.iter().map(|m| m.name).collect();
-        assert_eq!(names.len(), METHODS.len());
-        assert!(method("tompion").is_some() && method("igi").is_none());
-        for entry in METHODS {
-            let asked = Asked {
-                most_bytes: 100_000,
-                ..Asked::default()
-            };
-            let mut begun = (entry.begin)(&asked);
-            let (mut spent, mut last) = (0, None);
-            // Of a path that carries everything at once.
-            while let Step::Send(plan) = begun.next(last.as_ref()) {
-                spent += plan.all_bytes();
-                assert!(spent <= asked.most_bytes, "{}: {spent}", entry.name);
-                last = Some(super::super::simulate::at_once(plan));
-            }
-        }
     }
 }

@@ -6,6 +6,7 @@
 mod ends;
 mod fair;
 mod hops;
+mod under_way;
 
 pub use ends::{Ends, Pace};
 pub use hops::{Hop, SimulatedPath, Truth};

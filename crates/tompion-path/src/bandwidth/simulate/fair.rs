@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::hops::UnderWay;
+use super::under_way::UnderWay;
 
 /// Packets of others.
 const OTHERS_BYTES: u32 = 1_500;

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::fair::pass_in_turns;
+use super::under_way::UnderWay;
 use crate::model::{Bottleneck, Path, PlanError, WayPlan};
 
 /// What is on the way.
@@ -61,15 +62,6 @@ pub struct Truth {
     pub available_bps: f64,
     /// The capacity of that link, likewise.
     pub capacity_bps: f64,
-}
-
-/// A packet under way.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct UnderWay {
-    pub at_ns: i64,
-    pub bytes: u32,
-    pub flow: u8,
-    pub number: usize,
 }
 
 #[derive(Debug)]
