@@ -1,4 +1,4 @@
-use super::super::method::{Asked, method};
+use super::super::{Asked, method};
 use super::*;
 use crate::model::{Bottleneck, CrossPattern, CrossTraffic, QueueLimit};
 use rand::{Rng, SeedableRng};
