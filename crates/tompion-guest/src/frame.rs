@@ -69,13 +69,18 @@ pub fn read(mut disk: impl Read + Seek) -> Result<Report, FrameError> {
     decode(disk, size)
 }
 
+/// What is taken of standard error, and of a reason, in bytes.
+const MOST_WORDS: usize = 1 << 20;
+const MOST_REASON: usize = 4 << 10;
+
 /// Reads the report that `disk` begins with, of at most so many bytes.
 fn decode(disk: impl Read, most: u64) -> Result<Report, FrameError> {
     let Frame {
         kind,
         status,
-        parts: [stdout, stderr],
+        parts: [mut stdout, mut stderr],
     } = FORMAT.decode(disk, most)?;
+    stderr.truncate(MOST_WORDS);
     Ok(match kind {
         0 => Report::Ran {
             wait_status: status.cast_signed(),
@@ -83,7 +88,10 @@ fn decode(disk: impl Read, most: u64) -> Result<Report, FrameError> {
             stderr,
         },
         _ => Report::Refused {
-            problem: String::from_utf8_lossy(&stdout).into_owned(),
+            problem: {
+                stdout.truncate(MOST_REASON);
+                String::from_utf8_lossy(&stdout).into_owned()
+            },
         },
     })
 }
@@ -98,6 +106,29 @@ mod tests {
             stdout: (0..=255).cycle().take(2000).collect(),
             stderr: b"a warning\n".to_vec(),
         }
+    }
+
+    #[test]
+    fn words_without_end_are_cut_off() {
+        let long = |bytes: usize| vec![0xFF; bytes];
+        let refused = FORMAT.encode(&Frame {
+            kind: 1,
+            status: 0,
+            parts: [long(3 << 20), Vec::new()],
+        });
+        let Report::Refused { problem } = decode(refused.as_slice(), 64 << 20).unwrap() else {
+            panic!("another report");
+        };
+        assert!(problem.len() <= 3 * MOST_REASON, "{}", problem.len());
+        let ran = encode(&Report::Ran {
+            wait_status: 0,
+            stdout: long(3 << 20),
+            stderr: long(3 << 20),
+        });
+        let Report::Ran { stdout, stderr, .. } = decode(ran.as_slice(), 64 << 20).unwrap() else {
+            panic!("another report");
+        };
+        assert_eq!((stdout.len(), stderr.len()), (3 << 20, MOST_WORDS));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use tompion_model::{
-    Environment, Factors, Note, SideTable, Trial, TrialData, shortened, stall_parts, table,
+    Environment, Factors, Note, SideTable, Trial, TrialData, Values, shortened, stall_parts, table,
 };
 use tompion_path::stamps::{Packets, recorded};
 use tompion_platforms::platform::MOST_OUTPUT;
@@ -32,6 +32,13 @@ const JOINED: u64 = 1 << 20;
 /// Values of a trial's other tables together, whatever the length of the result: they are in memory
 /// at once, and take up to 50 bytes each.
 const VALUES_BESIDE: u64 = 1 << 22;
+/// Texts of them, each as often as it stands there, in bytes: where they are written each takes its own.
+const TEXT_BESIDE: usize = 8 << 20;
+/// Of tables that this program does not know: columns together, which the lab's run lists for each trial, bytes of a column's name,
+/// and values together.
+const UNKNOWN_COLUMNS: usize = 32;
+const COLUMN_NAME: usize = 64;
+const UNKNOWN_VALUES: usize = 1 << 20;
 /// Trials of a run at most.
 const TRIALS: u64 = 1 << 20;
 /// Bytes of what a cell's result says of its machine, and values of it, an object counted eightfold as a
@@ -40,6 +47,8 @@ const ENVIRONMENT: usize = 16 << 10;
 const VALUES_OF_ENVIRONMENT: usize = 1 << 10;
 /// Notes of a cell; honest ones have a handful. The lab keeps them all to its end.
 const NOTES: usize = 16;
+/// Of each, in bytes.
+const NOTE_BYTES: usize = 404;
 
 /// What guests that measure at once may write to standard output together, but each this at least, in bytes: all of it is
 /// in memory at once.
@@ -57,8 +66,17 @@ pub(crate) fn reason(why: &str) -> String {
 
 /// The first notes of a cell, each in one line of bounded length.
 pub(crate) fn notes(notes: &[Note]) -> Vec<Note> {
-    let shown = |note: &Note| Note::new(&shortened(&note.kind), shortened(&note.text));
+    let shown = |note: &Note| Note::new(&in_bytes(&note.kind), in_bytes(&note.text));
     notes.iter().take(NOTES).map(shown).collect()
+}
+
+/// One line of bounded length, in bytes too: a lab that goes on reads what it wrote of all cells, up to a limit.
+fn in_bytes(text: &str) -> String {
+    let mut line = shortened(text);
+    while line.len() > NOTE_BYTES {
+        line.pop();
+    }
+    line
 }
 
 /// What one trial of a result of `trials` may take of the run of a lab that has so many results with so many keys in
@@ -211,11 +229,46 @@ pub(crate) fn check_tables(data: &TrialData) -> Result<(), String> {
             recorded::marks_of(table).is_ok()
         }),
     ];
-    for (name, own, is_read) in ours {
-        let is_ours = |found: &SideTable| names(found) == names(&own) && is_read(found);
-        if !data.tables.get(name).is_none_or(is_ours) {
+    for (name, own, is_read) in &ours {
+        let is_ours = |found: &SideTable| names(found) == names(own) && is_read(found);
+        if !data.tables.get(*name).is_none_or(is_ours) {
             return Err(format!("its table `{name}` has other columns than ours"));
         }
+    }
+    let texts = data.tables.values().flat_map(SideTable::columns);
+    let texts = texts.map(|column| match &column.values {
+        Values::Text(texts) => texts.iter().flatten().map(|text| text.len()).sum(),
+        _ => 0_usize,
+    });
+    let bytes = texts.fold(0, usize::saturating_add);
+    if bytes > TEXT_BESIDE {
+        return Err(format!(
+            "its result has a trial with tables of {bytes} bytes of text, at most {TEXT_BESIDE}"
+        ));
+    }
+    let unknown: Vec<&SideTable> = data
+        .tables
+        .iter()
+        .filter(|(name, _)| ours.iter().all(|(own, _, _)| own != name))
+        .map(|(_, table)| table)
+        .collect();
+    let columns: usize = unknown.iter().map(|table| table.columns().len()).sum();
+    let values = unknown
+        .iter()
+        .map(|t| t.rows().saturating_mul(t.columns().len()));
+    let values = values.fold(0, usize::saturating_add);
+    let mut names = unknown
+        .iter()
+        .flat_map(|table| table.columns())
+        .map(|c| c.name.len());
+    if columns > UNKNOWN_COLUMNS
+        || values > UNKNOWN_VALUES
+        || names.any(|bytes| bytes > COLUMN_NAME)
+    {
+        return Err(format!(
+            "its result has a trial with unknown tables of {columns} columns and {values} values; at most \
+             {UNKNOWN_COLUMNS} and {UNKNOWN_VALUES} are taken, with names of {COLUMN_NAME} bytes"
+        ));
     }
     Ok(())
 }
@@ -223,7 +276,7 @@ pub(crate) fn check_tables(data: &TrialData) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tompion_model::{Column, TableRef, Values, factor};
+    use tompion_model::{Column, TableRef, factor};
 
     fn key(method: &str) -> Factors {
         let probe = Factors::new().with(factor::PROBE, "stalls");
@@ -308,6 +361,43 @@ mod tests {
         // An hour of stalls.
         assert!(check(&[("samples", 1 << 20), ("parts", 1 << 21)], 60 << 20).is_ok());
         assert!(check(&[("samples", 1), ("parts", u64::MAX), ("x", 9)], u64::MAX).is_err());
+    }
+
+    #[test]
+    fn unknown_tables_are_small() {
+        let with = |columns: usize, name: usize, rows: usize, text: &str| {
+            let column = |n: usize| Column {
+                name: format!("{n:0name$}"),
+                values: Values::Text(vec![Some(text.into()); rows]),
+            };
+            let table = SideTable::new((0..columns).map(column).collect()).unwrap();
+            check_tables(&TrialData {
+                tables: [("x".to_owned(), table)].into(),
+                ..TrialData::default()
+            })
+        };
+        assert_eq!(with(32, 64, 1, "a"), Ok(()));
+        assert_eq!(with(1, 1, 1 << 20, "a"), Ok(()));
+        for (columns, name, rows, text, why) in [
+            (33, 1, 1, "", "33 columns"),
+            (1, 65, 1, "", "names of 64 bytes"),
+            (2, 1, 1 << 20, "", "2097152 values"),
+            (1, 1, 1 << 20, "123456789", "9437184 bytes of text"),
+        ] {
+            let found = with(columns, name, rows, text).unwrap_err();
+            assert!(found.contains(why), "{found}");
+        }
+    }
+
+    #[test]
+    fn notes_are_bounded_in_bytes() {
+        let long = Note::new("kind", "\u{1F600}".repeat(1000));
+        let kept = notes(&vec![long; 100]);
+        assert_eq!(kept.len(), NOTES);
+        assert!(
+            kept.iter().all(|note| note.text.len() <= NOTE_BYTES),
+            "{kept:?}"
+        );
     }
 
     #[test]

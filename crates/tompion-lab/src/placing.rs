@@ -25,6 +25,27 @@ impl Offer {
     }
 }
 
+/// The CPUs that a placement may use.
+fn may_use<'a>(placement: &'a PlacementPlan, usable: &'a [u32]) -> Result<&'a [u32], Unavailable> {
+    let Some(wanted) = &placement.cpus else {
+        return Ok(usable);
+    };
+    let missing: Vec<u32> = wanted
+        .iter()
+        .copied()
+        .filter(|c| !usable.contains(c))
+        .collect();
+    match missing.is_empty() {
+        true => Ok(wanted),
+        false => Err(format!(
+            "CPU {} cannot be used; there are {}",
+            tompion_host::cpu_list(&missing),
+            tompion_host::cpu_list(usable)
+        )
+        .into()),
+    }
+}
+
 /// CPUs of the measuring guest and of each beside it, in the plan's order; empty lists
 /// where they are not pinned.
 ///
@@ -36,25 +57,7 @@ pub(crate) fn cpus(
     usable: &[u32],
 ) -> Result<Vec<Vec<u32>>, Unavailable> {
     let guests = 1 + placement.neighbours();
-    let may = match &placement.cpus {
-        None => usable,
-        Some(wanted) => {
-            let missing: Vec<u32> = wanted
-                .iter()
-                .copied()
-                .filter(|c| !usable.contains(c))
-                .collect();
-            if !missing.is_empty() {
-                return Err(format!(
-                    "CPU {} cannot be used; there are {}",
-                    tompion_host::cpu_list(&missing),
-                    tompion_host::cpu_list(usable)
-                )
-                .into());
-            }
-            wanted
-        }
-    };
+    let may = may_use(placement, usable)?;
     let wanted = guests * cpus_of_a_guest;
     let enough = |wanted: usize| -> Result<(), Unavailable> {
         match may.len() {
@@ -112,7 +115,14 @@ pub(crate) fn refusal(
     if let Some(why) = nowhere {
         return Some(why.to_owned());
     }
-    if let Err(why) = cpus(placement, cpus_of_a_guest, &offer.cpus) {
+    // However many guests there are, these need no more.
+    let dealt = match placement.pinning {
+        Pinning::Free | Pinning::OneCpu => may_use(placement, &offer.cpus).map(drop),
+        Pinning::AllOnAll | Pinning::OneToOne => {
+            cpus(placement, cpus_of_a_guest, &offer.cpus).map(drop)
+        }
+    };
+    if let Err(why) = dealt {
         return Some(why.to_string());
     }
     let groups = seating == Seating::Group || placement.needs_groups();

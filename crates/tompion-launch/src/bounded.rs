@@ -20,11 +20,14 @@ const OPENING: u64 = 4 << 10;
 /// What a library costs that is looked for in the loader's cache and in directories.
 const LOOKING: u64 = 64 << 10;
 
-/// What a text costs besides its length: so much is read at once.
-const TEXT: u64 = 256;
+/// What a text costs besides its length: so much is read, by pieces, of one that has no end.
+const TEXT: u64 = 4096 + 256;
+
+/// What is left of that where it has one.
+const OF_TEXT: u64 = 256;
 
 /// What may still be read.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Allowance(Cell<u64>);
 
 impl Allowance {
@@ -40,6 +43,10 @@ impl Allowance {
     /// For another library to look for.
     pub fn look(&self) -> Result<(), ()> {
         self.take(LOOKING)
+    }
+
+    fn give(&self, bytes: u64) {
+        self.0.set(self.0.get() + bytes);
     }
 
     fn take(&self, bytes: u64) -> Result<(), ()> {
@@ -80,6 +87,7 @@ impl<'a> ReadRef<'a> for Bounded<'a> {
     fn read_bytes_at_until(self, range: Range<u64>, delimiter: u8) -> Result<&'a [u8], ()> {
         self.left.take(TEXT)?;
         let text = self.file.read_bytes_at_until(range, delimiter)?;
+        self.left.give(TEXT - OF_TEXT);
         // It is kept by the cache, and by whoever asks.
         self.left.take(2 * text.len() as u64)?;
         Ok(text)

@@ -48,7 +48,7 @@ pub fn imports(program: &Program) -> Imports {
     let search = Search {
         search_path: std::env::var_os("LD_LIBRARY_PATH"),
         cache: Cache::of_system(),
-        left: Allowance::new(),
+        left: program.left.clone(),
     };
     let file = fs::canonicalize(program.file()).unwrap_or_else(|_| program.file().to_owned());
     let mut found = Imports::default();

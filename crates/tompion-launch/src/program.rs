@@ -32,6 +32,8 @@ pub struct Program {
     steps: Vec<Step>,
     file: PathBuf,
     pub(crate) image: Image,
+    /// What may still be read of it and of its libraries.
+    pub(crate) left: Allowance,
 }
 
 impl Program {
@@ -49,13 +51,14 @@ impl Program {
         let mut path = path.map(OsStr::to_owned);
         let mut steps: Vec<Step> = Vec::new();
         let mut file = command.clone();
+        let left = Allowance::new();
         loop {
             let unreachable = |why| Error::Unreachable {
                 program: command.clone(),
                 via: (file != command).then(|| file.clone()),
                 why,
             };
-            match elf::read(&file, &Allowance::new()) {
+            match elf::read(&file, &left) {
                 Ok(image) => {
                     reachable(&file, &image).map_err(unreachable)?;
                     return Ok(Self {
@@ -63,6 +66,7 @@ impl Program {
                         steps,
                         file,
                         image,
+                        left,
                     });
                 }
                 Err(NotAnImage::Foreign(built_for)) => {

@@ -18,6 +18,8 @@ const LOOK: Duration = Duration::from_millis(250);
 const END: Duration = Duration::from_secs(30);
 /// What standard output may hold, in bytes; results of a cell are a hundredth of that.
 pub const MOST_OUTPUT: u64 = 64 << 20;
+/// Bytes that are taken of standard output where it is no result.
+pub const MOST_WORDS: u64 = 64 << 10;
 /// What is kept of standard error, in bytes.
 const MOST_WORDS: usize = 1 << 20;
 
@@ -66,11 +68,12 @@ pub(crate) struct Bounds {
     pub output: u64,
 }
 
+/// Of what answers in words, and has no result: many may be asked at once.
 impl From<Duration> for Bounds {
     fn from(time: Duration) -> Self {
         Self {
             time,
-            output: MOST_OUTPUT,
+            output: MOST_WORDS,
         }
     }
 }

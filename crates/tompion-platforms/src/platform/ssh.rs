@@ -42,19 +42,22 @@ const NO_SHA256SUM: i32 = 91;
 const NOT_WRITABLE: i32 = 92;
 const NOT_EXECUTABLE: i32 = 93;
 
+// The lab's directory may be one that somebody else made under its name, or a link: it is gone into once, and what is there
+// is called by no longer name. Nobody else may write in what is ours and has no rights for others.
+
 /// Takes the program in, for the lab's directory `$1`, which is nobody else's.
-const PUT: &str = r#"umask 077; mkdir "$1" 2>/dev/null || { [ -h "$1" ] && exit 94; [ -O "$1" ] || exit 94; }; cat >"$1/tompion" && chmod 700 "$1/tompion""#;
+const PUT: &str = r#"umask 077; mkdir "$1" 2>/dev/null; cd -P "$1" 2>/dev/null && [ -O . ] || exit 94; case "$(pwd -P)" in */"${1##*/}") ;; *) exit 94;; esac; case "$(ls -ld .)" in drwx------*) ;; *) exit 94;; esac; cat >tompion && chmod 700 tompion"#;
 const NOT_OURS: i32 = 94;
 
 /// Runs the program of the lab's directory `$1` with the checksum `$2` for `$3` seconds at
 /// most.
-const RUN: &str = r#"d="$1" s="$2" l="$3"; shift 3; [ -r "$d/tompion" ] && [ "$(sha256sum <"$d/tompion")" = "$s" ] || exit 90; t="$1"; shift; exec "$d/tompion" "$t" "$l" "$d/cell" "$@""#;
+const RUN: &str = r#"d="$1" s="$2" l="$3"; shift 3; cd -P "$d" 2>/dev/null || exit 90; [ -O . ] || exit 94; case "$(pwd -P)" in */"${d##*/}") ;; *) exit 94;; esac; case "$(ls -ld .)" in drwx------*) ;; *) exit 94;; esac; [ -r tompion ] && [ "$(sha256sum <tompion)" = "$s" ] || exit 90; t="$1"; shift; exec ./tompion "$t" "$l" "$d/cell" "$@""#;
 const NO_PROGRAM: i32 = 90;
 /// As shells tell it.
 const CANNOT_EXECUTE: i32 = 126;
 
-/// Ends what runs from the lab's directory `$1`, and removes `$2`.
-const REMOVE: &str = r#"for e in /proc/[0-9]*/exe; do case "$(readlink "$e" 2>/dev/null)" in "$1/tompion"|"$1/tompion (deleted)") p="${e#/proc/}"; kill -9 "${p%/exe}" 2>/dev/null;; esac; done; rm -rf "$2" 2>/dev/null || { sleep 1; rm -rf "$2"; }"#;
+/// Ends what runs from the lab's directory `$1`, if it is ours, and removes `$2`.
+const REMOVE: &str = r#"[ -h "$1" ] && exit 0; [ -e "$1" ] || exit 0; [ -O "$1" ] || exit 0; for e in /proc/[0-9]*/exe; do case "$(readlink "$e" 2>/dev/null)" in "$1/tompion"|"$1/tompion (deleted)") p="${e#/proc/}"; kill -9 "${p%/exe}" 2>/dev/null;; esac; done; rm -rf "$2" 2>/dev/null || { sleep 1; rm -rf "$2"; }"#;
 
 pub(super) static ENTRY: PlatformKind = PlatformKind {
     name: "ssh",
@@ -216,9 +219,7 @@ impl Ssh {
         let ended = connection.run(command, Input::File(file), COPY, task.stop)?;
         match ended.status.code() {
             Some(0) => Ok(()),
-            Some(NOT_OURS) => Err(TaskError::Failed(format!(
-                "{directory} cannot be made there, or belongs to somebody else"
-            ))),
+            Some(NOT_OURS) => Err(not_ours(directory)),
             _ => {
                 let why = connection.last_words(&ended);
                 Err(TaskError::Failed(format!("copying the program: {why}")))
@@ -260,6 +261,7 @@ impl Ssh {
             ended = self.measure(task, directory)?;
         }
         match ended.status.code() {
+            Some(NOT_OURS) => return Err(not_ours(directory)),
             Some(NO_PROGRAM) => {
                 let why = "the program that arrived there differs from the one that was sent";
                 return Err(TaskError::Failed(why.to_owned()));
@@ -276,6 +278,12 @@ impl Ssh {
             stderr: ended.stderr,
         })
     }
+}
+
+fn not_ours(directory: &str) -> TaskError {
+    TaskError::Failed(format!(
+        "{directory} cannot be made there, or is not ours alone"
+    ))
 }
 
 impl Platform for Ssh {
@@ -312,5 +320,63 @@ impl Platform for Ssh {
             let _ = self.end(&directory);
         }
         result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    /// What a shell there makes of a script.
+    fn status(script: &str, arguments: &[&str]) -> Option<i32> {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script, "sh"]).args(arguments);
+        shell.stdin(std::process::Stdio::null());
+        tompion_child::output(&mut shell).unwrap().status.code()
+    }
+
+    fn run(directory: &Path, sum: &str) -> Option<i32> {
+        let directory = directory.to_str().unwrap();
+        status(RUN, &[directory, sum, "1", "guard", "argument"])
+    }
+
+    #[test]
+    fn nothing_is_run_from_a_directory_that_is_not_ours_alone() {
+        let place = tempfile::tempdir().unwrap();
+        let ours = place.path().join("tompion-lab-1");
+        assert_eq!(run(&ours, "x"), Some(NO_PROGRAM));
+        assert_eq!(status(PUT, &[ours.to_str().unwrap()]), Some(0));
+        fs::write(
+            ours.join("tompion"),
+            "#!/bin/sh\n[ \"$1 $2\" = \"guard 1\" ] && exit 7\n",
+        )
+        .unwrap();
+        let sum = Command::new("sha256sum").stdin(File::open(ours.join("tompion")).unwrap());
+        let mut asked = sum;
+        let sum = tompion_child::output(&mut asked).unwrap().stdout;
+        let sum = String::from_utf8(sum).unwrap().trim_end().to_owned();
+        assert_eq!(run(&ours, &sum), Some(7));
+        assert_eq!(run(&ours, "another"), Some(NO_PROGRAM));
+        // Others may write there; it is a link to what is ours, by this name or by another.
+        fs::set_permissions(&ours, Permissions::from_mode(0o777)).unwrap();
+        assert_eq!(run(&ours, &sum), Some(NOT_OURS));
+        assert_eq!(status(PUT, &[ours.to_str().unwrap()]), Some(NOT_OURS));
+        fs::set_permissions(&ours, Permissions::from_mode(0o700)).unwrap();
+        let link = place.path().join("tompion-lab-2");
+        symlink(&ours, &link).unwrap();
+        assert_eq!(run(&link, &sum), Some(NOT_OURS));
+        assert_eq!(status(PUT, &[link.to_str().unwrap()]), Some(NOT_OURS));
+        // Nor is anything removed through it.
+        let behind = link.join("tompion");
+        assert_eq!(
+            status(REMOVE, &[link.to_str().unwrap(), behind.to_str().unwrap()]),
+            Some(0)
+        );
+        assert!(ours.join("tompion").exists());
+        let name = ours.to_str().unwrap();
+        assert_eq!(status(REMOVE, &[name, name]), Some(0));
+        assert!(!ours.exists());
     }
 }
