@@ -25,7 +25,7 @@ use crate::leftovers::Workspace;
 use crate::network::{Joined, Network};
 use crate::process::{self, Bounds, ask};
 
-pub use crate::process::{MOST_OUTPUT, MOST_WORDS, Output, TaskError};
+pub use crate::process::{MOST_ANSWER, MOST_OUTPUT, Output, TaskError};
 pub use host::Host;
 pub use qemu::QemuSettings;
 pub use running::{Running, Start};

@@ -19,7 +19,7 @@ const END: Duration = Duration::from_secs(30);
 /// What standard output may hold, in bytes; results of a cell are a hundredth of that.
 pub const MOST_OUTPUT: u64 = 64 << 20;
 /// Bytes that are taken of standard output where it is no result.
-pub const MOST_WORDS: u64 = 64 << 10;
+pub const MOST_ANSWER: u64 = 64 << 10;
 /// What is kept of standard error, in bytes.
 const MOST_WORDS: usize = 1 << 20;
 
@@ -73,7 +73,7 @@ impl From<Duration> for Bounds {
     fn from(time: Duration) -> Self {
         Self {
             time,
-            output: MOST_WORDS,
+            output: MOST_ANSWER,
         }
     }
 }

@@ -22,7 +22,7 @@ use crate::plan::{PlacementPlan, Role};
 use tompion_platforms::groups::Scheduling;
 use tompion_platforms::groups::{Group, Hierarchy};
 use tompion_platforms::leftovers::{self, Workspace};
-use tompion_platforms::platform::MOST_WORDS;
+use tompion_platforms::platform::MOST_ANSWER;
 use tompion_platforms::platform::{
     Host, Output, Platform, Running, Seat, Seating, Start, TaskError,
 };
@@ -116,7 +116,7 @@ impl<'a> PlacementRun<'a> {
                     number: self.number + 2 + n,
                     limit: beside_limit + neighbour.platform.patience(),
                     // It has no result.
-                    most_output: MOST_WORDS,
+                    most_output: MOST_ANSWER,
                     seat: neighbour.seat.clone(),
                     joined: self.join(neighbour)?,
                     stop: Arc::default(),
