@@ -353,9 +353,9 @@ mod tests {
             "#!/bin/sh\n[ \"$1 $2\" = \"guard 1\" ] && exit 7\n",
         )
         .unwrap();
-        let sum = Command::new("sha256sum").stdin(File::open(ours.join("tompion")).unwrap());
-        let mut asked = sum;
-        let sum = tompion_child::output(&mut asked).unwrap().stdout;
+        let mut ask = Command::new("sha256sum");
+        ask.stdin(File::open(ours.join("tompion")).unwrap());
+        let sum = tompion_child::output(&mut ask).unwrap().stdout;
         let sum = String::from_utf8(sum).unwrap().trim_end().to_owned();
         assert_eq!(run(&ours, &sum), Some(7));
         assert_eq!(run(&ours, "another"), Some(NO_PROGRAM));
