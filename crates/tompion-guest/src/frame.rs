@@ -111,11 +111,7 @@ mod tests {
     #[test]
     fn words_without_end_are_cut_off() {
         let long = |bytes: usize| vec![0xFF; bytes];
-        let refused = FORMAT.encode(&Frame {
-            kind: 1,
-            status: 0,
-            parts: [long(3 << 20), Vec::new()],
-        });
+        let refused = FORMAT.encode(1, 0, [&long(3 << 20), &[]]);
         let Report::Refused { problem } = decode(refused.as_slice(), 64 << 20).unwrap() else {
             panic!("another report");
         };

@@ -174,10 +174,15 @@ fn run_as_is(
             Err(match early {
                 Early::Stopped => TaskError::Stopped,
                 Early::Deaf(why) => TaskError::Failed(format!("{name} cannot be heard: {why}")),
-                Early::Endless => TaskError::Failed(format!(
-                    "wrote more than {} MiB to standard output, killed",
-                    bounds.output >> 20
-                )),
+                Early::Endless => {
+                    let (most, unit) = match bounds.output >> 20 {
+                        0 => (bounds.output >> 10, "KiB"),
+                        most => (most, "MiB"),
+                    };
+                    TaskError::Failed(format!(
+                        "wrote more than {most} {unit} to standard output, killed"
+                    ))
+                }
                 Early::Late => TaskError::Late(format!(
                     "still running after {:.0} s, killed",
                     bounds.time.as_secs_f64()
@@ -376,11 +381,17 @@ mod tests {
         let stop = AtomicBool::new(false);
         let long = Duration::from_secs(120);
         let ended = std::cell::Cell::new(false);
-        let endless = run(sh("exec cat /dev/zero"), long, &stop, None, || {
-            ended.set(true);
-        });
-        let why = "wrote more than 64 MiB to standard output, killed".to_owned();
-        assert_eq!((endless, ended.get()), (Err(TaskError::Failed(why)), true));
+        let of_result = Bounds {
+            time: long,
+            output: MOST_OUTPUT,
+        };
+        for (bounds, most) in [(of_result, "64 MiB"), (long.into(), "64 KiB")] {
+            let endless = run(sh("exec cat /dev/zero"), bounds, &stop, None, || {
+                ended.set(true);
+            });
+            let why = format!("wrote more than {most} to standard output, killed");
+            assert_eq!((endless, ended.take()), (Err(TaskError::Failed(why)), true));
+        }
         let wordy = "head -c 9000000 /dev/zero >&2; echo done";
         let done = run(sh(wordy), long, &stop, None, || ()).unwrap();
         assert_eq!(
