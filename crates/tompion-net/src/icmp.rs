@@ -1,5 +1,8 @@
 //! ICMP echo packets: RFC 792, RFC 4443.
 
+use rand::{RngCore, SeedableRng};
+use rand_chacha::ChaCha12Rng;
+
 #[cfg(test)]
 mod tests;
 
@@ -38,19 +41,31 @@ impl Version {
 /// Echo requests of one run, and the answers to them.
 ///
 /// The 16 bits of a sequence number do not tell probes apart for long, and other programs'
-/// answers reach a raw socket, too: the data begins with a token of the run and the probe's
+/// answers reach a raw socket, too: the data begins with a token of the probe and its
 /// number, and an answer has to bring both back, with the identifier and the sequence number.
+/// Nobody who saw those of other probes can answer one before it was sent: tokens are the words of a
+/// stream cipher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Echo {
     /// Over which IP.
     pub version: Version,
     /// The identifier: the caller's choice on a raw socket, the local port of a ping socket.
     pub identifier: u16,
-    /// What other runs do not have; a random number.
-    pub token: u64,
+    /// What nobody else has, and tokens are made of; a random number.
+    pub secret: [u64; 2],
 }
 
 impl Echo {
+    /// That of a probe.
+    pub fn token(&self, number: u64) -> u64 {
+        let mut seed = [0; 32];
+        seed[..8].copy_from_slice(&self.secret[0].to_be_bytes());
+        seed[8..16].copy_from_slice(&self.secret[1].to_be_bytes());
+        let mut words = ChaCha12Rng::from_seed(seed);
+        words.set_stream(number);
+        words.next_u64()
+    }
+
     /// Writes the request of a probe into `packet`, with a checksum over IPv4 (over IPv6 the
     /// kernel makes it). Data beyond the mark counts up from 0.
     ///
@@ -63,7 +78,7 @@ impl Echo {
         packet[..4].copy_from_slice(&[self.version.request(), 0, 0, 0]);
         packet[4..6].copy_from_slice(&self.identifier.to_be_bytes());
         packet[6..8].copy_from_slice(&(number as u16).to_be_bytes());
-        packet[8..16].copy_from_slice(&self.token.to_be_bytes());
+        packet[8..16].copy_from_slice(&self.token(number).to_be_bytes());
         packet[16..24].copy_from_slice(&number.to_be_bytes());
         for (index, byte) in packet[24..].iter_mut().enumerate() {
             *byte = index as u8;
@@ -94,7 +109,7 @@ impl Echo {
         let number = u64::from_be_bytes(packet.get(16..24)?.try_into().ok()?);
         let is_ours = packet[4..6] == self.identifier.to_be_bytes()
             && packet[6..8] == (number as u16).to_be_bytes()
-            && token == self.token;
+            && token == self.token(number);
         is_ours.then_some(number)
     }
 }

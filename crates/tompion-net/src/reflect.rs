@@ -137,6 +137,8 @@ pub struct Reflected {
     pub too_long: u64,
     /// Answers that this machine dropped.
     pub not_sent: u64,
+    /// Their bytes.
+    pub not_sent_bytes: u64,
     /// Transmit stamps that came.
     pub stamps: u64,
     /// Transmit stamps that did not, of all sockets.
@@ -298,6 +300,7 @@ impl<R: Responder> Reflector<'_, R> {
                     self.answers.clear();
                     self.kept.clear();
                     self.done.not_sent += 1;
+                    self.done.not_sent_bytes += answering.length as u64;
                 }
             }
         }
@@ -321,8 +324,9 @@ impl<R: Responder> Reflector<'_, R> {
                 responder.stamp(answer, user_ns, answers.packet_mut(index));
             }
         }
-        let sent = socket.send_batch(answers, user_ns, |index, _, why| {
+        let sent = socket.send_batch(answers, user_ns, |index, length, why| {
             done.not_sent += 1;
+            done.not_sent_bytes += length as u64;
             if let Some(answer) = kept[index].take() {
                 responder.sent(answer, Err(why));
             }

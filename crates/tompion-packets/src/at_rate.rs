@@ -112,7 +112,7 @@ impl Sink for Log {
             self.overflowed += 1;
             return None;
         }
-        // Longer ones are not ours: a reply is as long as its probe.
+        // Longer ones are odd, and that they are is seen by one byte more.
         let length = packet.len().min(self.each);
         let begin = place * self.each;
         self.bytes[begin..begin + length].copy_from_slice(&packet[..length]);

@@ -45,9 +45,6 @@ impl Speaker for IcmpSpeaker {
     }
 
     fn mark(&self) -> Marks {
-        Marks::Icmp {
-            identifier: self.echo.identifier,
-            token: self.echo.token,
-        }
+        Marks::Icmp { echo: self.echo }
     }
 }

@@ -1,5 +1,6 @@
 //! How the packets of a measurement are known again by who sees them elsewhere.
 
+use tompion_net::icmp::Echo;
 use tompion_path::stamps::{Key as JoinKey, Packets, Stamp};
 use tompion_stamp::TimeFormat;
 
@@ -17,10 +18,8 @@ pub enum Marks {
     },
     /// ICMP echo.
     Icmp {
-        /// The identifier.
-        identifier: u16,
-        /// What no other measurement has.
-        token: u64,
+        /// What its requests are made of.
+        echo: Echo,
     },
 }
 
@@ -44,11 +43,11 @@ impl Marks {
                 }
                 keys
             }
-            Self::Icmp { identifier, token } => {
+            Self::Icmp { echo } => {
                 let key = |row: usize| {
                     let number = row as u64;
-                    let mark = [token.to_be_bytes(), number.to_be_bytes()].concat();
-                    JoinKey::icmp(*identifier, number as u16, &mark)
+                    let mark = [echo.token(number).to_be_bytes(), number.to_be_bytes()].concat();
+                    JoinKey::icmp(echo.identifier, number as u16, &mark)
                 };
                 (0..packets.len()).map(key).collect()
             }

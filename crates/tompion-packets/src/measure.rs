@@ -140,11 +140,10 @@ pub fn measure(
                 IpAddr::V4(_) => Version::V4,
                 IpAddr::V6(_) => Version::V6,
             };
-            let token = unforeseen()?;
             let echo = Echo {
                 version,
                 identifier,
-                token,
+                secret: [unforeseen()?, unforeseen()?],
             };
             carry_out(
                 settings,
@@ -304,7 +303,7 @@ fn carry_out<S: Speaker>(
                 most: most as u64,
             });
         }
-        let mut log = Log::new(probes, bytes);
+        let mut log = Log::new(probes, bytes + 1);
         let mut tally = at_rate(socket, &plan, &mut sleeper, &mut probing, &mut log, stop)?;
         log.replay(&mut probing.speaker, &mut probing.account);
         tally.losses.unattributed += log.overflowed;

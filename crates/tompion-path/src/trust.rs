@@ -59,6 +59,8 @@ impl Whose {
 pub enum Undecided {
     /// There are so many probes with all stamps, fewer than [`FEWEST`].
     TooFew(usize),
+    /// So many of the slowest lack stamps that would say who held them up.
+    Unknown(usize),
     /// The slowest exceed the median by so little, in nanoseconds.
     NothingToExplain(f64),
     /// Nobody has most of it: the largest share.
@@ -68,7 +70,8 @@ pub enum Undecided {
 /// What a table of probes says of its two ends.
 #[derive(Clone, Debug)]
 pub struct Trust {
-    /// Probes with the stamps that it takes.
+    /// Probes that were answered. One that lacks a stamp which others have is not clean: who keeps back those of the slow ones
+    /// would have it so.
     pub judged: usize,
     /// Those that nothing held up.
     pub clean: usize,
@@ -100,7 +103,10 @@ impl Trust {
             let trips = user.get(*row).zip(kernel.get(*row));
             trips.is_some() && stretches.knows(*row)
         };
-        let rows: Vec<usize> = (0..packets.len()).filter(is_judged).collect();
+        let answered: Vec<usize> = (0..packets.len())
+            .filter(|row| user.get(*row).is_some())
+            .collect();
+        let rows: Vec<usize> = answered.iter().copied().filter(is_judged).collect();
         if rows.is_empty() {
             return None;
         }
@@ -129,13 +135,13 @@ impl Trust {
         let mut left = clean.iter().peekable();
         let path = (0..packets.len()).map(|row| beyond.get(left.next_if_eq(&&row).copied()?));
         Some(Self {
-            judged: rows.len(),
+            judged: answered.len(),
             clean: clean.len(),
             held_up,
             has_far_end: stretches.far_end.is_some(),
             path: path.collect(),
             blame: blame(
-                &rows,
+                (&rows, &answered),
                 &user,
                 &kernel.minus(under_way.taken()),
                 stretches.far_end.as_ref(),
@@ -252,7 +258,7 @@ impl Stretches {
 /// Who has most of what the slowest of these rows exceed the median by: of all of them, and of every other one of them
 /// alone, so that one probe alone blames nobody.
 fn blame(
-    rows: &[usize],
+    (rows, answered): (&[usize], &[usize]),
     user: &Values,
     kernel: &Values,
     far_end: Option<&Stretch>,
@@ -261,9 +267,17 @@ fn blame(
     if rows.len() < FEWEST {
         return Err(Undecided::TooFew(rows.len()));
     }
-    let mut slowest = rows.to_vec();
+    let mut slowest = answered.to_vec();
     slowest.sort_by_key(|row| std::cmp::Reverse(user.get(*row)));
-    slowest.truncate(FEWEST_SLOWEST.max((SLOWEST * rows.len() as f64).ceil() as usize));
+    slowest.truncate(FEWEST_SLOWEST.max((SLOWEST * answered.len() as f64).ceil() as usize));
+    let unknown = slowest
+        .iter()
+        .filter(|row| rows.binary_search(row).is_err());
+    let unknown = unknown.count();
+    if 2 * unknown > slowest.len() {
+        return Err(Undecided::Unknown(unknown));
+    }
+    slowest.retain(|row| rows.binary_search(row).is_ok());
     let excess = |values: &Values, of: &[usize]| {
         let usual: Values = rows.iter().map(|row| values.get(*row)).collect();
         let usual = usual.distribution().quantile(0.5).unwrap_or(0.0);

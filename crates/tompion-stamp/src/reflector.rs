@@ -379,6 +379,14 @@ impl Reflector {
     /// Takes a packet's worth of all rates that it falls under.
     fn admit(&mut self, source: Source, is_trusted: bool, now_ns: u64) -> Result<(), Silence> {
         let limits = self.config.limits;
+        let mut is_taken = is_trusted;
+        if !is_trusted && !self.sources.has(&source) {
+            // Where strangers have no more, newcomers drive nobody's account out of the table.
+            if !self.strangers.take(limits.strangers, now_ns) {
+                return Err(Silence::TotalRate);
+            }
+            is_taken = true;
+        }
         let (_, account) = self.sources.enter(source, Account::default);
         let (rate, quiet) = if is_trusted {
             (limits.trusted, None)
@@ -388,7 +396,7 @@ impl Reflector {
         if !account.take(rate, quiet, now_ns) {
             return Err(Silence::SourceRate);
         }
-        let within = (is_trusted || self.strangers.take(limits.strangers, now_ns))
+        let within = (is_taken || self.strangers.take(limits.strangers, now_ns))
             && self.all.take(limits.all, now_ns);
         if within {
             Ok(())

@@ -88,6 +88,11 @@ impl<K: Copy + Eq + Hash, V> Table<K, V> {
         (entry.tenancy == place.tenancy).then_some(&mut entry.value)
     }
 
+    /// Whether the key has an entry.
+    pub(crate) fn has(&self, key: &K) -> bool {
+        self.find(key).is_some()
+    }
+
     /// The key's entry, found or made: from now on the one used last.
     pub(crate) fn enter(&mut self, key: K, make: impl FnOnce() -> V) -> (Place, &mut V) {
         let index = match self.find(&key) {

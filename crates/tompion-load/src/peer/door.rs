@@ -137,9 +137,8 @@ impl Door {
                     ErrorKind::WouldBlock => break,
                     ErrorKind::Interrupted | ErrorKind::ConnectionAborted => {}
                     _ if is_shortage(&e) => {
-                        // The oldest makes room for the next one.
-                        let oldest = self.silent.pop_front();
-                        if oldest.or_else(|| self.challenged.pop_front()).is_none() {
+                        // One of those that crowd makes room for the next one.
+                        if !self.drop_one() {
                             self.is_full = true;
                             break;
                         }
@@ -154,6 +153,21 @@ impl Door {
             }
         }
         Ok(())
+    }
+}
+
+impl Door {
+    /// Forgets one of all that wait; false where nobody does.
+    fn drop_one(&mut self) -> bool {
+        let everyone = self.silent.iter().chain(&self.challenged);
+        let all: Vec<IpAddr> = everyone.map(|waiting| waiting.from).collect();
+        let at = crowding(&all);
+        let challenged = at.checked_sub(self.silent.len());
+        match challenged {
+            None => self.silent.remove(at),
+            Some(at) => self.challenged.remove(at),
+        }
+        .is_some()
     }
 }
 
@@ -177,7 +191,7 @@ fn make_room(queue: &mut VecDeque<Waiting>, most: usize) {
 fn networks(of: IpAddr) -> &'static [u32] {
     match of {
         IpAddr::V4(_) => &[8, 16, 24, 32],
-        IpAddr::V6(_) => &[32, 48, 64],
+        IpAddr::V6(_) => &[32, 48, 64, 128],
     }
 }
 
@@ -330,6 +344,8 @@ mod tests {
             goes(&["2001:db8:1::1", "2001:db8:2:1::1", "2001:db8:2:2::1"]),
             1
         );
+        // One machine beside a client's in its own network.
+        assert_eq!(goes(&["2001:db8::c", "2001:db8::a", "2001:db8::a"]), 1);
         // IPv4 and IPv6.
         assert_eq!(goes(&["192.0.2.1", "2001:db8::1", "2001:db8::2"]), 1);
     }

@@ -5,7 +5,7 @@ use super::*;
 const ECHO: Echo = Echo {
     version: Version::V4,
     identifier: 0x1234,
-    token: 0xdead_beef_0bad_f00d,
+    secret: [0xdead_beef_0bad_f00d, 7],
 };
 
 /// What a host makes of a request.
@@ -37,9 +37,27 @@ fn answers_are_known_beyond_the_wrap_of_sequence_numbers() {
 }
 
 #[test]
+fn who_saw_some_tokens_has_no_other() {
+    let tokens: std::collections::BTreeSet<u64> =
+        (0..1000).map(|number| ECHO.token(number)).collect();
+    assert_eq!(tokens.len(), 1000);
+    // That of one probe with the number of the next.
+    let mut early = reply(&ECHO, 7, 64);
+    early[6..8].copy_from_slice(&8_u16.to_be_bytes());
+    early[16..24].copy_from_slice(&8_u64.to_be_bytes());
+    early[2..4].fill(0);
+    let sum = checksum(&early);
+    early[2..4].copy_from_slice(&sum.to_be_bytes());
+    assert_eq!(ECHO.answered(&early), None);
+}
+
+#[test]
 fn what_is_not_an_answer_to_us_is_none() {
     let ours = reply(&ECHO, 7, 64);
-    let others = Echo { token: 1, ..ECHO };
+    let others = Echo {
+        secret: [1, 7],
+        ..ECHO
+    };
     assert_eq!(ECHO.answered(&reply(&others, 7, 64)), None);
     let others = Echo {
         identifier: 1,

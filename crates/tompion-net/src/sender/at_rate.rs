@@ -213,9 +213,8 @@ impl<B: Sink> Receiver<'_, B> {
             if is_done {
                 let now = monotonic_ns();
                 let end = *end.get_or_insert(now.saturating_add(ns(self.plan.timeout)));
-                let has_all = self.tally.answered >= self.progress.sent.load(Acquire)
-                    && self.socket.waiting() == 0;
-                if has_all || now >= end || self.stop.is_set() {
+                // However much came: what is an answer, and to which probe, is found out later.
+                if now >= end || self.stop.is_set() {
                     return self.drain();
                 }
             }

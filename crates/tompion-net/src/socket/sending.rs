@@ -81,6 +81,10 @@ impl StampingSocket {
             Some(libc::EINTR) => true,
             Some(code) if is_pending(code) => {
                 self.pending_errors.fetch_add(1, Relaxed);
+                // Older kernels count a packet that such an error keeps from going.
+                if self.ids() != Ids::ByPacket {
+                    self.is_uncertain.store(true, Relaxed);
+                }
                 true
             }
             _ => false,

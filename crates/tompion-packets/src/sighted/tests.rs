@@ -99,12 +99,9 @@ fn echo_requests_and_replies_are_known() {
         let echo = Echo {
             version,
             identifier: 9,
-            token: 0x1234_5678_9abc_def0,
+            secret: [0x1234_5678_9abc_def0, 1],
         };
-        let marks = Marks::Icmp {
-            identifier: 9,
-            token: echo.token,
-        };
+        let marks = Marks::Icmp { echo };
         let known = key_of_marks(&marks, 6);
         let mut packet = vec![0; 64];
         assert_eq!(echo.write(6, &mut packet), 64);

@@ -208,6 +208,9 @@ fn why(trust: &Trust) -> String {
         Err(Undecided::TooFew(count)) => {
             format!("{count} probes with all stamps, {FEWEST} are wanted")
         }
+        Err(Undecided::Unknown(count)) => {
+            format!("{count} of the slowest lack stamps that would say who held them up")
+        }
         Err(Undecided::NothingToExplain(ns)) => format!(
             "the slowest round trips exceed the median by {} only",
             format_ns(ns)

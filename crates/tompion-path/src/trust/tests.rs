@@ -407,6 +407,29 @@ fn delays_of_a_few_microseconds_hold_nobody_up() {
 }
 
 #[test]
+fn who_keeps_back_the_stamps_of_slow_probes_is_no_fine_path() {
+    let mut packets = probes(5, 300, |random, row, part| match part {
+        Part::Stay if row % 5 < 3 => 8 * MS,
+        _ => random.random_range(0..20 * US),
+    });
+    for row in (0..300).filter(|row| row % 5 < 3) {
+        for stamp in [Stamp::FarReceived, Stamp::FarSent] {
+            packets
+                .set_missing(row, stamp, crate::stamps::Missing::NotGiven)
+                .unwrap();
+        }
+    }
+    let trust = Trust::of(&packets).unwrap();
+    assert_eq!(trust.judged, 300);
+    assert!(trust.clean <= 120 && !trust.is_path_known(), "{trust:?}");
+    assert!(
+        matches!(trust.blame, Err(Undecided::Unknown(_))),
+        "{:?}",
+        trust.blame
+    );
+}
+
+#[test]
 fn a_far_end_that_says_nothing_cannot_be_told_from_the_path() {
     for part in [Part::Stay, Part::Home, Part::Receiving] {
         let mut packets = planted(1, part);

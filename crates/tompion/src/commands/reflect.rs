@@ -131,12 +131,13 @@ fn tell(options: &ReflectOptions, served: &Served) -> anyhow::Result<()> {
         ("beyond the rate of all", c.total_rate),
         ("wanted no reply", c.none_wanted),
         ("too long", c.no_room + reflected.too_long),
+        ("could not be sent", reflected.not_sent),
     ];
     let told = Told {
         received: reflected.received,
         answered: reflected.answered,
         received_bytes: c.received_bytes,
-        answered_bytes: c.replied_bytes,
+        answered_bytes: c.replied_bytes.saturating_sub(reflected.not_sent_bytes),
         silent: silent.into_iter().filter(|(_, n)| *n > 0).collect(),
         options_not_known: c.tlvs_unrecognized,
         replies_granted: c.control_granted,
