@@ -35,7 +35,7 @@ fn frame(block: u64, number: u64, is_reply: bool) -> Vec<u8> {
     let echo = Echo {
         version: Version::V4,
         identifier: 7,
-        token: 100 + block,
+        secret: [100 + block, 1],
     };
     let mut message = vec![0; 64];
     echo.write(number, &mut message);
