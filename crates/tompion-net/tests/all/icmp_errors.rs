@@ -112,7 +112,7 @@ fn a_packet_whose_time_is_up_is_known_by_what_is_quoted() {
                 Transport::IcmpPing => socket.local().port(),
                 _ => 4321,
             },
-            token: 99,
+            secret: [99, 1],
         };
         let mut packet = [0; 40];
         echo.write(17, &mut packet);
@@ -168,7 +168,7 @@ fn what_is_longer_than_the_link_takes_is_refused_with_what_it_takes() {
         let echo = Echo {
             version: Version::V4,
             identifier: 7,
-            token: 8,
+            secret: [8, 1],
         };
         if transport != Transport::Udp {
             echo.write(0, &mut packet);

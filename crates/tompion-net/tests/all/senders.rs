@@ -296,7 +296,7 @@ fn echo_requests_go_by_the_same_sender() {
                         Transport::IcmpPing => socket.local().port(),
                         _ => 77,
                     },
-                    token: 1234,
+                    secret: [1234, 1],
                 }),
                 length: 100,
                 ..Ends::new(100)

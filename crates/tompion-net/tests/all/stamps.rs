@@ -129,7 +129,7 @@ fn echo_has_all_stamps(transport: Transport, address: IpAddr) {
     let echo = Echo {
         version,
         identifier,
-        token: 0x0123_4567_89ab_cdef,
+        secret: [0x0123_4567_89ab_cdef, 1],
     };
     let (mut sent, mut got, mut users) = (Sent::default(), vec![], vec![]);
     for number in 0..PACKETS {

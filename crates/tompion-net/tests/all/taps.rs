@@ -161,7 +161,7 @@ fn echo_requests_and_replies_pass_the_filter_for_icmp() {
     let echo = tompion_net::icmp::Echo {
         version: tompion_net::icmp::Version::V4,
         identifier: 3,
-        token: 4,
+        secret: [4, 1],
     };
     let socket = Options::to(Transport::IcmpRaw, SocketAddr::new(FAR.into(), 0));
     let socket = near
