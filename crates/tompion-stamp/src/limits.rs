@@ -31,6 +31,12 @@ pub(crate) struct Bucket {
 }
 
 impl Bucket {
+    /// Whether more than half of the burst is used.
+    fn is_low(&self, rate: Rate, now_ns: u64) -> bool {
+        let half = rate.cost_ns().saturating_mul(u64::from(rate.burst / 2));
+        self.full_at_ns.saturating_sub(now_ns) > half
+    }
+
     /// Takes a packet's worth, where there is one.
     pub(crate) fn take(&mut self, rate: Rate, now_ns: u64) -> bool {
         let cost = rate.cost_ns();
@@ -90,6 +96,11 @@ pub(crate) struct Account {
 }
 
 impl Account {
+    /// Whether to forget it would give its source more than it has: it is left alone, or has had most of its burst.
+    pub(crate) fn is_restrained(&self, rate: Rate, now_ns: u64) -> bool {
+        now_ns < self.quiet_until_ns || self.bucket.is_low(rate, now_ns)
+    }
+
     /// Takes a packet's worth of a rate. Beyond it the source is left alone for a while, where
     /// there is such a rule.
     pub(crate) fn take(&mut self, rate: Rate, quiet: Option<Quiet>, now_ns: u64) -> bool {

@@ -387,7 +387,8 @@ impl Reflector {
             }
             is_taken = true;
         }
-        let (_, account) = self.sources.enter(source, Account::default);
+        let stays = |account: &Account| account.is_restrained(limits.stranger, now_ns);
+        let (_, account) = self.sources.enter_beside(source, Account::default, stays);
         let (rate, quiet) = if is_trusted {
             (limits.trusted, None)
         } else {

@@ -7,6 +7,8 @@ use std::collections::TryReserveError;
 use std::hash::{BuildHasher, Hash, RandomState};
 
 /// No entry.
+/// Entries that are passed over at a time: a bounded number, whoever fills the table.
+const PASSED_OVER: usize = 16;
 const NONE: u32 = u32::MAX;
 
 #[derive(Debug)]
@@ -95,12 +97,25 @@ impl<K: Copy + Eq + Hash, V> Table<K, V> {
 
     /// The key's entry, found or made: from now on the one used last.
     pub(crate) fn enter(&mut self, key: K, make: impl FnOnce() -> V) -> (Place, &mut V) {
+        self.enter_beside(key, make, |_| false)
+    }
+
+    /// The same, where some entries are to stay: a few of them are passed over for one that may be forgotten.
+    pub(crate) fn enter_beside(
+        &mut self,
+        key: K,
+        make: impl FnOnce() -> V,
+        stays: impl Fn(&V) -> bool,
+    ) -> (Place, &mut V) {
         let index = match self.find(&key) {
             Some(index) => {
                 self.unlink(index);
                 index
             }
-            None => self.place_for(key, make()),
+            None => {
+                self.pass_over(stays);
+                self.place_for(key, make())
+            }
         };
         self.link_as_newest(index);
         let entry = self.entry(index);
@@ -121,6 +136,21 @@ impl<K: Copy + Eq + Hash, V> Table<K, V> {
             index = entry.next;
         }
         None
+    }
+
+    /// Makes the oldest one that may be forgotten, where one is near.
+    fn pass_over(&mut self, stays: impl Fn(&V) -> bool) {
+        if self.entries.len() < self.most {
+            return;
+        }
+        for _ in 0..PASSED_OVER {
+            let index = self.oldest;
+            if !stays(&self.entry(index).value) {
+                return;
+            }
+            self.unlink(index);
+            self.link_as_newest(index);
+        }
     }
 
     /// A place that is in its bucket, but not among those in the order of use.

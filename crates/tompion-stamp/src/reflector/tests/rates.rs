@@ -83,10 +83,34 @@ fn a_hundred_thousand_sources_get_no_more_than_all_together_and_no_more_memory()
     assert!((21_900..=22_100).contains(&replies), "{replies}");
     let counters = reflector.counters();
     assert_eq!(counters.total_rate, u64::from(100_000 - replies));
-    assert_eq!(counters.sources_evicted, 100_000 - 4096);
+    assert_eq!(counters.sources_evicted, u64::from(replies) - 4096);
     assert_eq!(counters.sessions_evicted, u64::from(replies) - 4096);
     assert_eq!(reflector.table_bytes(), bytes);
     assert!(bytes < 4 << 20, "{bytes}");
+}
+
+#[test]
+fn newcomers_give_nobody_more_than_its_rate() {
+    // For eight seconds: 32 requests in the name of one, then 4200 of others, and so on, some 117,000 a second.
+    let mut reflector = reflector(ReflectorConfig::default());
+    let victim = source("198.51.100.7:4000");
+    let is_victims = |sequence: u32| sequence % 4232 < 32;
+    let addresses = |sequence: u32| match is_victims(sequence) {
+        true => victim,
+        false => SocketAddr::from((std::net::Ipv4Addr::from(sequence + (1 << 24)), 4000)),
+    };
+    let packet = request(Mode::Unauthenticated, 0, &[]);
+    let mut out = [0; 256];
+    let mut replies = 0;
+    for sequence in 0..8 * 117_000_u32 {
+        let mut asked = arrival(&packet);
+        asked.source = addresses(sequence);
+        asked.now_ns = 1_000_000_000 + u64::from(sequence) * 8_547;
+        let is_answered = reflector.reflect(&asked, &mut out).is_ok();
+        replies += u32::from(is_answered && is_victims(sequence));
+    }
+    // One second's rate after its burst, and then mostly silence.
+    assert!(replies <= 8 * 100 + 32, "{replies}");
 }
 
 #[test]
