@@ -121,7 +121,10 @@ fn neither_the_senders_nor_the_reflector_allocate_on_their_way() {
         // Prepared, sent, two stamps, an answer.
         ends.0.is_clean(5 * PROBES);
         let (mut source, mut sink) = (Watching::default(), Watching::default());
-        let plan = every(Duration::from_micros(100), 10 * PROBES);
+        let plan = Plan {
+            timeout: std::time::Duration::from_secs(2),
+            ..every(Duration::from_micros(100), 10 * PROBES)
+        };
         let tally = at_rate(&open(), &plan, &mut sleeper, &mut source, &mut sink, &sends);
         assert_eq!(tally.expect("a run").answered, 10 * PROBES);
         source.0.is_clean(20 * PROBES);

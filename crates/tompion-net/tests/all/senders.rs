@@ -318,6 +318,8 @@ fn a_schedule_that_cannot_be_kept_leaves_nothing_out_in_silence() {
         let (near, running) = mirrored(Ipv4Addr::LOCALHOST.into());
         let plan = Plan {
             most_late,
+            // It waits so long, whatever came.
+            timeout: Duration::from_secs(2),
             ..every(Duration::from_nanos(10), PROBES as u64)
         };
         let stop = Stop::new().expect("a file");
@@ -347,6 +349,8 @@ fn thousands_a_second_are_drained_by_another_thread() {
         let (near, running) = mirrored(Ipv4Addr::LOCALHOST.into());
         let plan = Plan {
             batch,
+            // It waits so long, whatever came.
+            timeout: Duration::from_secs(2),
             ..every(Duration::from_micros(200), PROBES as u64)
         };
         let stop = Stop::new().expect("a file");
@@ -368,6 +372,8 @@ fn what_is_late_at_a_high_rate_is_sent_or_told() {
         let (near, running) = mirrored(Ipv4Addr::LOCALHOST.into());
         let plan = Plan {
             most_late,
+            // It waits so long, whatever came.
+            timeout: Duration::from_secs(2),
             ..every(Duration::from_nanos(10), PROBES as u64)
         };
         let stop = Stop::new().expect("a file");
