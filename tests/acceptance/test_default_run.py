@@ -142,13 +142,17 @@ def test_cpu_load_shows_in_the_tail_of_usleep(default_run):
 
 
 def test_loads_prove_that_they_ran(default_run):
+    # In a short trial a load that mostly waits may use less than can be told: none in all of its trials.
+    used = {}
     for trial in default_run.record["trials"]:
         load, evidence = trial["factors"]["load"], trial["load"]
         assert evidence is not None
         if load == "idle":
             continue
-        assert evidence["operations"] > 0 and evidence["cpu_time_ns"] > 0, trial["id"]
+        assert evidence["operations"] > 0, trial["id"]
+        used[load] = used.get(load, 0) + evidence["cpu_time_ns"]
         assert evidence["context_switches_per_second"] > 0
+    assert used and min(used.values()) > 0, used
 
 
 def test_run_json_conforms_to_the_schema(default_run):
