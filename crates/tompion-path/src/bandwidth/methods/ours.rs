@@ -7,7 +7,8 @@
 //! through `stretch` over `rate` (Melander, Björkman and Gunningberg, "A New End-to-End Probing and Analysis Method for
 //! Estimating Bandwidth Bottlenecks", GLOBECOM 2000, for the curve); it ends once leaving out each train in turn moves that
 //! little. Where the gaps between arrivals show the capacity, what is left is what others did not send between packets that
-//! waited for one another. Trains in which sender or receiver was held up are left out and counted. It tells no interval
+//! waited for one another. Last come trains just below what was found: where these are stretched, too, another link has less, and
+//! no number is given; nor is one where gaps and line speak of different links. Trains in which sender or receiver was held up are left out and counted. It tells no interval
 //! yet: none has been held against the truth.
 
 mod policed;
@@ -44,9 +45,14 @@ const DEVIATIONS: f64 = 2.5;
 const FARTHEST: f64 = 0.75;
 /// Half the width of the interval over the capacity: narrower than the first is narrow enough, wider than the second no number.
 const NARROW: f64 = 0.006;
-const TOO_WIDE: f64 = 0.12;
+const TOO_WIDE: f64 = 0.04;
 /// The longest silence between two trains, in nanoseconds.
 const MOST_SILENCE_NS: f64 = 500e6;
+/// So many trains are sent below what was found to be left, to see whether that is so: so far below, in standard deviations of a train's
+/// stretch, and of the capacity at least.
+const VERIFYING: u32 = 2;
+const BENEATH: f64 = 1.5;
+const LEAST_BENEATH: f64 = 0.02;
 /// What is left of others below which a link may be one whose flows take turns.
 const ALONE: f64 = 0.03;
 /// Two flows that get this much more than one have a share each.
@@ -59,6 +65,15 @@ const BELOW: f64 = 0.05;
 /// How near the capacities by gaps have to be to one another, and to that of the line, as logarithms.
 const SAME: f64 = 0.03;
 const LIKE_LINE: f64 = 0.25;
+/// Where the gaps' capacity is as far from the line's, as logarithms, the line is of several links.
+const ANOTHER: f64 = 0.25;
+/// Trains agree where what they say of the rest does not change with their rate by more standard errors; these are no less than a least one.
+const SAME_LINK: f64 = 2.5;
+const LEAST_ERROR: f64 = 0.01;
+/// How far outside the line's interval, of the capacity.
+const OUTSIDE: f64 = 0.01;
+/// Which part of the slowest trains is looked at, until one agrees.
+const SLOWEST: [f64; 3] = [1.0, 0.7, 0.45];
 /// Cross traffic between two packets comes in so many packets at most, as far as gaps tell.
 const MULTIPLES: u32 = 4;
 /// A share of packets lost, and how little of its time a train's delay grows where these were not in a queue.
@@ -73,6 +88,8 @@ enum Phase {
     Approach(u32),
     /// Just above it.
     Measure,
+    /// Just below it: whether that is so.
+    Verify,
     /// In two flows.
     TwoFlows,
 }
@@ -84,6 +101,8 @@ struct Ours {
     most_bps: Option<f64>,
     phase: Phase,
     packets: u32,
+    /// What was sent just below what was found.
+    beneath: Vec<Point>,
     points: Vec<Point>,
     trains: Vec<(f64, Vec<Arrival>)>,
     least_delay: f64,
@@ -113,6 +132,7 @@ impl Ours {
             budget,
             most_bps: asked.most_bps,
             phase: Phase::Fast(0),
+            beneath: Vec::new(),
             points: Vec::new(),
             trains: Vec::new(),
             least_delay: f64::INFINITY,
@@ -286,7 +306,7 @@ impl Ours {
         {
             return self.conclude();
         }
-        if self.budget.packets() < 2 * self.packets {
+        if self.budget.packets() < (2 + VERIFYING) * self.packets {
             return self.conclude();
         }
         self.measure()
@@ -298,6 +318,14 @@ impl Ours {
 
     /// Before the end: whether a link that seems to be idle only takes turns.
     fn conclude(&mut self) -> Step {
+        if let Some(rate_bps) = self
+            .rate_beneath()
+            .filter(|_| self.beneath.len() < VERIFYING as usize)
+            && self.budget.packets() >= self.packets
+        {
+            self.phase = Phase::Verify;
+            return self.at(rate_bps);
+        }
         let is_alone = self
             .link
             .is_some_and(|link| link.available_bps > (1.0 - ALONE) * link.capacity_bps);
@@ -308,6 +336,29 @@ impl Ours {
             return self.send(TrainPlan::even(self.packets, self.bytes, rate).in_flows(2));
         }
         Step::Done(self.end())
+    }
+
+    /// Where no train is stretched if what was found is true; `None` where that is too slow to say.
+    fn rate_beneath(&self) -> Option<f64> {
+        let link = self.link?;
+        let beneath = (BENEATH * self.deviation(&self.near(), link)).max(LEAST_BENEATH);
+        let rate_bps = link.available_bps - beneath * link.capacity_bps;
+        Some(rate_bps).filter(|bps| *bps > 0.05 * link.capacity_bps)
+    }
+
+    fn after_verify(&mut self, seen: Response) -> Step {
+        self.beneath.push(seen.into());
+        self.conclude()
+    }
+
+    /// Whether trains were stretched where none should have been.
+    fn is_lower(&self) -> bool {
+        let Some(link) = self.link.filter(|_| !self.beneath.is_empty()) else {
+            return false;
+        };
+        let n = self.beneath.len() as f64;
+        let mean = self.beneath.iter().map(|p| p.stretch - 1.0).sum::<f64>() / n;
+        mean > (BENEATH * self.deviation(&self.near(), link) / n.sqrt()).max(LEAST_BENEATH / 2.0)
     }
 
     fn after_two_flows(&mut self, seen: Response) -> Step {
@@ -345,6 +396,9 @@ impl Ours {
                 needs_bytes: packets * u64::from(self.bytes),
             };
         };
+        if self.is_lower() {
+            return self.no_links();
+        }
         if let Some(found) = self.by_queue(link) {
             return found;
         }
@@ -393,20 +447,30 @@ impl Ours {
         let multiples = || (1..=MULTIPLES).filter_map(|n| Some(f64::from(n) * by_near?));
         let far = |a: f64, b: f64| (a / b).ln().abs();
         let agreed = by_fast.filter(|fast| multiples().any(|near| far(near, *fast) < SAME));
-        let capacity_bps = match agreed {
-            Some(bps) => bps,
-            None => {
-                let all = multiples().chain(by_fast);
-                let by_line = link.capacity_bps;
+        let of_points = |points: &[Point]| {
+            let same_link = |bps: &f64| same_link(points, *bps);
+            agreed.filter(same_link).or_else(|| {
+                let all = multiples().chain(by_fast).filter(same_link);
+                let by_line = self.line(points)?.capacity_bps;
                 let nearest = all.min_by(|a, b| far(*a, by_line).total_cmp(&far(*b, by_line)))?;
-                if far(nearest, by_line) > LIKE_LINE {
-                    return None;
-                }
-                nearest
-            }
+                (far(nearest, by_line) <= LIKE_LINE).then_some(nearest)
+            })
         };
-        let each: Vec<queue::Others> = near
+        // Where trains of all rates do not agree, faster ones fill another link.
+        let mut points = self.near();
+        points.sort_by(|a, b| a.rate_bps.total_cmp(&b.rate_bps));
+        let n = points.len();
+        let (capacity_bps, most_bps) = SLOWEST.iter().find_map(|part| {
+            let slower = &points[..(n as f64 * part).ceil() as usize];
+            let fastest = slower
+                .last()
+                .filter(|_| slower.len() >= 5 || *part == 1.0)?;
+            Some((of_points(slower)?, fastest.rate_bps))
+        })?;
+        let each: Vec<queue::Others> = chosen
             .iter()
+            .filter(|(rate, _)| *rate <= most_bps)
+            .map(|(_, train)| train)
             .map(|train| queue::others(train, capacity_bps, bits, self.least_delay))
             .collect();
         let of = |each: &[queue::Others]| {
@@ -415,15 +479,11 @@ impl Ours {
             (time > 0.0).then(|| capacity_bps - sum * 1e9 / time)
         };
         let available_bps = of(&each)?;
-        // Where a further link is filled by faster trains, these say less than the slower ones.
-        let (slow, fast) = each.split_at(each.len() / 2);
-        if let (Some(slow), Some(fast)) = (of(slow), of(fast))
-            && (slow - fast).abs() > DISAGREE * capacity_bps
-        {
-            return Some(Ending::TooVariable {
-                low_bps: slow.min(fast),
-                high_bps: slow.max(fast),
-            });
+        // The line is of other links, too, where the two speak of another capacity.
+        let (_, (low_bps, high_bps)) = self.interval(&points)?;
+        let outside = (low_bps - available_bps).max(available_bps - high_bps);
+        if far(capacity_bps, link.capacity_bps) > ANOTHER || outside > OUTSIDE * capacity_bps {
+            return None;
         }
         if available_bps < -BELOW * capacity_bps {
             return Some(self.no_links());
@@ -444,6 +504,31 @@ impl Ours {
         }
         self.send(plan.clone())
     }
+}
+
+/// Whether trains of all rates say the same of what is left in a link of that capacity.
+fn same_link(points: &[Point], capacity_bps: f64) -> bool {
+    let n = points.len() as f64;
+    if n < 4.0 {
+        return true;
+    }
+    let said = |p: &Point| p.rate_bps - capacity_bps * (p.stretch - 1.0);
+    let (rate, mean) = (
+        points.iter().map(|p| p.rate_bps).sum::<f64>() / n,
+        points.iter().map(said).sum::<f64>() / n,
+    );
+    let square: f64 = points.iter().map(|p| (p.rate_bps - rate).powi(2)).sum();
+    let product: f64 = points
+        .iter()
+        .map(|p| (p.rate_bps - rate) * (said(p) - mean))
+        .sum();
+    let slope = product / square;
+    let left: f64 = points
+        .iter()
+        .map(|p| (said(p) - mean - slope * (p.rate_bps - rate)).powi(2))
+        .sum();
+    let error = (left / (n - 2.0) / square).sqrt().max(LEAST_ERROR);
+    slope.abs() <= SAME_LINK * error
 }
 
 /// Numbers from 0 to 1 that fill it ever more evenly (van der Corput).
@@ -486,6 +571,7 @@ impl Method for Ours {
             Phase::Fast(tries) => self.after_fast(tries, seen),
             Phase::Approach(tries) => self.after_approach(tries, seen),
             Phase::Measure => self.after_measure(seen),
+            Phase::Verify => self.after_verify(seen),
             Phase::TwoFlows => self.after_two_flows(seen),
         }
     }
