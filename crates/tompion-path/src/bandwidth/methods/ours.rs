@@ -58,8 +58,6 @@ const ALONE: f64 = 0.03;
 /// Two flows that get this much more than one have a share each.
 const MORE_FOR_TWO: f64 = 1.25;
 
-/// How far slower and faster trains may disagree, of the capacity: where they do a further link is filled by the faster ones.
-const DISAGREE: f64 = 0.06;
 /// How far below nothing the rest may be, of the capacity: further down the points are no link's.
 const BELOW: f64 = 0.05;
 /// How near the capacities by gaps have to be to one another, and to that of the line, as logarithms.
