@@ -31,8 +31,10 @@ pub(crate) struct StallsView {
     /// Sums over trials; `loop_period_ns` is a mean over iterations, and
     /// `threshold_ns` the largest. Its causes are in [`StallsView::causes`].
     pub total: Stalls,
-    /// Time lost by cause, the greatest first.
-    pub causes: Vec<CauseTotal>,
+    /// Time lost by cause, as they came.
+    found: Vec<CauseTotal>,
+    /// Where each of them is.
+    places: HashMap<(Cause, Option<String>), usize>,
     /// The longest stall of all, in nanoseconds.
     pub longest_ns: f64,
     /// The cause of its greatest part, where the stall is known one by one.
@@ -72,7 +74,6 @@ impl StallsView {
         sum.lost_ns += new.lost_ns;
         sum.rows_lost += new.rows_lost;
         self.add_causes(&new.causes);
-        self.causes.sort_by_key(|c| std::cmp::Reverse(c.ns));
         let stalls = trace::stalls(data, new.threshold_ns);
         if new.stalls > 0
             && let Some(summary) = &trial.summary.measured
@@ -90,14 +91,19 @@ impl StallsView {
         self.evidence.add(trial);
     }
 
+    /// Time lost by cause, the greatest first.
+    pub(crate) fn causes(&self) -> Vec<CauseTotal> {
+        let mut causes = self.found.clone();
+        causes.sort_by_key(|c| std::cmp::Reverse(c.ns));
+        causes
+    }
+
     fn add_causes(&mut self, all: &[CauseTotal]) {
         if all.is_empty() {
             return;
         }
-        let mut known = std::mem::take(&mut self.causes);
-        let old = known.iter().enumerate();
-        let mut places: HashMap<(Cause, Option<String>), usize> =
-            old.map(|(i, c)| ((c.cause, c.by.clone()), i)).collect();
+        let mut known = std::mem::take(&mut self.found);
+        let mut places = std::mem::take(&mut self.places);
         for new in all {
             let mut new = new.clone();
             let is_known = |new: &CauseTotal| places.contains_key(&(new.cause, new.by.clone()));
@@ -116,7 +122,8 @@ impl StallsView {
                 None => known.push(new),
             }
         }
-        self.causes = known;
+        self.found = known;
+        self.places = places;
     }
 
     /// Share of the observed time that was lost.
@@ -173,7 +180,7 @@ impl StallsView {
 
     /// Lost time in stalls that found no room, and so have no cause.
     pub(crate) fn without_cause_ns(&self) -> u64 {
-        let attributed: u64 = self.causes.iter().map(|c| c.ns).sum();
+        let attributed: u64 = self.found.iter().map(|c| c.ns).sum();
         self.total.lost_ns.saturating_sub(attributed)
     }
 }
@@ -193,7 +200,7 @@ pub(crate) fn cause_and_by(cause: Cause, by: Option<&str>) -> String {
 pub(crate) fn ranked<'a>(views: impl Iterator<Item = &'a StallsView>) -> Vec<Cause> {
     let mut lost: BTreeMap<Cause, u64> = BTreeMap::new();
     for view in views {
-        for c in &view.causes {
+        for c in &view.causes() {
             *lost.entry(c.cause).or_default() += c.ns;
         }
         for t in &view.traces {

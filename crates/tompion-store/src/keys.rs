@@ -1,6 +1,6 @@
 //! The cells of a run by their keys: whoever reads it says something of each.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tompion_model::Factors;
 
@@ -63,6 +63,8 @@ impl Planned {
 pub(super) struct Keys {
     /// Each with the number of its trials.
     seen: BTreeMap<Factors, u64>,
+    /// Of all factors: tables have a column for each.
+    names: BTreeSet<String>,
     bytes: u64,
 }
 
@@ -92,6 +94,13 @@ impl Keys {
             ..Planned::default()
         };
         planned.check_cells()?;
+        for (name, _) in key.iter() {
+            if !self.names.contains(name) && self.names.len() >= limits::FACTORS_OF_RUN {
+                let most = limits::FACTORS_OF_RUN;
+                return Err(format!("more than {most} names of factors").into());
+            }
+            self.names.insert(name.to_owned());
+        }
         self.bytes = planned.key_bytes;
         self.seen.insert(key.clone(), 1);
         Ok(())
@@ -104,6 +113,15 @@ mod tests {
 
     fn key(number: u64, length: usize) -> Factors {
         Factors::new().with("load", format!("{number:0length$}"))
+    }
+
+    #[test]
+    fn factors_of_many_names_are_refused() {
+        let of = |name: u64| Factors::new().with(format!("f{name}").as_str(), "");
+        let mut keys = Keys::default();
+        (0..256).for_each(|name| keys.add(&of(name)).unwrap());
+        let why = keys.add(&of(256)).unwrap_err().to_string();
+        assert_eq!(why, "more than 256 names of factors");
     }
 
     #[test]

@@ -149,6 +149,8 @@ pub(super) const NAME_BYTES: usize = 64;
 
 /// Factors of a trial: each is copied and compared wherever a cell is looked for.
 pub(super) const FACTORS: usize = 64;
+/// Names of factors in a run.
+pub(super) const FACTORS_OF_RUN: usize = 256;
 
 /// Bytes of a factor's level.
 pub(super) const LEVEL_BYTES: usize = 1024;

@@ -45,7 +45,8 @@ impl<'r> Seen<'r> {
             let level = platform.level.as_str();
             let seen = Self {
                 environment: platform.environment.as_ref()?,
-                trials: by_platform.get(level).cloned().unwrap_or_default(),
+                // One that is listed again has none left.
+                trials: by_platform.remove(level).unwrap_or_default(),
                 throttling: None,
                 clock_readings: &[],
                 cpu_use_before: None,

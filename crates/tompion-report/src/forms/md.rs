@@ -205,11 +205,11 @@ fn plain(text: &str) -> String {
         }
         let after = rest.as_str();
         let begins = match c {
-            '@' => after.starts_with(|c: char| c.is_alphanumeric()),
-            // As in `torvalds/linux#1`.
-            '#' => {
-                after.starts_with(|c: char| c.is_ascii_digit()) && is_name(&out[..out.len() - 2])
-            }
+            '@' => after.starts_with(|c: char| c.is_alphanumeric() || c == '_'),
+            // An issue, of this project or, as in `torvalds/linux#1`, of another.
+            '#' => after.starts_with(|c: char| c.is_ascii_digit()),
+            // What forges and their bots take for a command, at the beginning of a line.
+            '/' => out.len() == 1 && after.starts_with(|c: char| c.is_alphanumeric()),
             // GitHub's other form of it.
             '-' => {
                 let behind = out.len().saturating_sub("gh-".len());
@@ -230,11 +230,6 @@ fn plain(text: &str) -> String {
     out
 }
 
-/// Whether a text ends in a letter or a digit.
-fn is_name(before: &str) -> bool {
-    before.ends_with(|c: char| c.is_alphanumeric())
-}
-
 #[cfg(test)]
 mod tests {
     use super::plain;
@@ -246,7 +241,13 @@ mod tests {
             ("see http://x.example/a", "see http: //x.example/a"),
             ("HTTPS://x", "HTTPS: //x"),
             ("at WWW.x.example, www.y", "at WWW. x.example, www. y"),
-            ("linus/linux#1, #1 SMP @0", "linus/linux\\# 1, \\#1 SMP @ 0"),
+            (
+                "linus/linux#1, #1 SMP @0",
+                "linus/linux\\# 1, \\# 1 SMP @ 0",
+            ),
+            ("evil/x-#1, @_team", "evil/x-\\# 1, @ \\_team"),
+            ("/close", "/ close"),
+            ("a /b", "a /b"),
             ("std::time, 12:30 and 50 %", "std::time, 12:30 and 50 %"),
             ("\u{1f642}www.x", "\u{1f642}www. x"),
             ("GH-1, gh-22 and SIGH", "GH- 1, gh- 22 and SIGH"),

@@ -36,6 +36,8 @@ pub struct Vocabulary {
 
 /// No word that anybody writes is longer, in bytes; what one is made of takes the square of its length to be looked at.
 const LONGEST_WORD: usize = 1_000;
+/// In so many colons an address ends at most, and a full stop behind it is none of it.
+const COLONS: usize = 2;
 
 impl Vocabulary {
     /// Whether a word, or one of several between hyphens, is one of these names.
@@ -186,7 +188,8 @@ impl Names {
         }
         let least = word.trim_end_matches(['.', ':', '!', '?']).len();
         // An address may end in colons, as `2001:db8::` does.
-        let mut ends = (least..=word.len()).rev().map(|end| &word[..end]);
+        let longest = word.len().min(least + COLONS);
+        let mut ends = (least..=longest).rev().map(|end| &word[..end]);
         let bare = ends.find(|bare| is_address(bare)).unwrap_or(&word[..least]);
         let tail = &word[bare.len()..];
         let kind = if bare.is_empty() {

@@ -151,21 +151,26 @@ fn entry(entry: &Entry, remarks: &Remarks) -> String {
 /// The longest runs of columns that fit into `room`, of whole groups where these do, and of
 /// one column at least.
 fn pieces(columns: &[Shown], room: usize) -> Vec<&[Shown]> {
-    let needs = |some: &[Shown]| -> usize {
-        let groups = some.chunk_by(|a, b| a.group == b.group);
-        let widths = groups.map(|group| {
+    // How many of the first columns fit.
+    let longest = |some: &[Shown]| -> usize {
+        let mut needs = 0;
+        let fit = some.iter().enumerate().take_while(|(n, column)| {
+            let is_first = n
+                .checked_sub(1)
+                .is_none_or(|before| some[before].group != column.group);
             // The group's title stands over its first column.
-            let first = group[0].first() + 2;
-            let rest: usize = group[1..].iter().map(|c| c.width() + gap(c)).sum();
-            first + rest
+            needs += match is_first {
+                true => column.first() + 2,
+                false => column.width() + gap(column),
+            };
+            needs <= room
         });
-        widths.sum()
+        fit.count().max(1)
     };
     let mut pieces = Vec::new();
     let mut rest = columns;
     while !rest.is_empty() {
-        let fits = |n: &usize| needs(&rest[..*n]) <= room;
-        let longest = (1..=rest.len()).rev().find(fits).unwrap_or(1);
+        let longest = longest(rest);
         // Whole groups, unless not even one fits.
         let ends = |n: &usize| *n == rest.len() || rest[*n].group != rest[*n - 1].group;
         let whole = (1..=longest).rev().find(ends).unwrap_or(longest);

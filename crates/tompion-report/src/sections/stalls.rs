@@ -162,7 +162,7 @@ fn causes(stalls: &StallsView) -> Option<Table> {
         let more = [Entry::Text(count(parts)), longest.into()];
         Row::new(label, shares(ns).into_iter().chain(more).collect())
     };
-    let causes = by_name(&stalls.causes);
+    let causes = by_name(&stalls.causes());
     let (shown, further) = causes.split_at(causes.len().min(ON_SCREEN));
     let of_cause = |c: &CauseTotal| {
         let label = cause_and_by(c.cause, c.by.as_deref());
