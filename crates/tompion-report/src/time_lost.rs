@@ -79,7 +79,7 @@ fn stalls(s: &Shown<'_>) -> Vec<Lost> {
         longest_ns: c.longest_ns as f64,
         watched_ns: observed,
     };
-    by_name(&view.causes).iter().map(lost).collect()
+    by_name(&view.causes()).iter().map(lost).collect()
 }
 
 /// A sleep asks for its target and takes its latency on top; on a grid a late event

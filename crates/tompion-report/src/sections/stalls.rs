@@ -291,10 +291,7 @@ fn outcome(_: &ReportData, cells: &[Shown<'_>], _: &str) -> Option<String> {
         .longest_cause
         .map(|cause| format!(" ({})", cause_in_words(cause)));
     let share = lost_ns as f64 / observed_ns.max(1) as f64;
-    let causes: Vec<_> = views
-        .iter()
-        .flat_map(|v| v.causes.iter().cloned())
-        .collect();
+    let causes: Vec<_> = views.iter().flat_map(|v| v.causes()).collect();
     let main = by_name(&causes).into_iter().next().map(|c| {
         format!(
             "; {} of the time lost: {}",

@@ -205,7 +205,7 @@ fn stalls(s: &Shown<'_>) -> Value {
         "longest_ns": (t.stalls > 0).then_some(v.longest_ns),
         "rows_lost": t.rows_lost,
         "without_cause_ns": v.without_cause_ns(),
-        "causes": v.causes.iter().map(|c| cause(v, c)).collect::<Vec<_>>(),
+        "causes": v.causes().iter().map(|c| cause(v, c)).collect::<Vec<_>>(),
         "structure": {
             "periodic": v.structure.periodic.iter().map(periodic).collect::<Vec<_>>(),
             "stall_length_modes": v.structure.lengths.iter().map(mode).collect::<Vec<_>>(),
