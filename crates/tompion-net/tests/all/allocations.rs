@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use tompion_net::sender::{Sent, Sink, Source, at_rate, one_by_one};
+use tompion_net::sender::{Plan, Sent, Sink, Source, at_rate, one_by_one};
 use tompion_net::{
     Answering, Due, Options, Received, ReflectPlan, Responder, SendError, StampingSocket, Stop,
     Transport, TxStamp, reflect, route_back,
@@ -122,7 +122,7 @@ fn neither_the_senders_nor_the_reflector_allocate_on_their_way() {
         ends.0.is_clean(5 * PROBES);
         let (mut source, mut sink) = (Watching::default(), Watching::default());
         let plan = Plan {
-            timeout: std::time::Duration::from_secs(2),
+            timeout: Duration::from_secs(2),
             ..every(Duration::from_micros(100), 10 * PROBES)
         };
         let tally = at_rate(&open(), &plan, &mut sleeper, &mut source, &mut sink, &sends);
