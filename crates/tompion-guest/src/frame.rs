@@ -87,12 +87,12 @@ fn decode(disk: impl Read, most: u64) -> Result<Report, FrameError> {
             stdout,
             stderr,
         },
-        _ => Report::Refused {
-            problem: {
-                stdout.truncate(MOST_REASON);
-                String::from_utf8_lossy(&stdout).into_owned()
-            },
-        },
+        _ => {
+            stdout.truncate(MOST_REASON);
+            Report::Refused {
+                problem: String::from_utf8_lossy(&stdout).into_owned(),
+            }
+        }
     })
 }
 
