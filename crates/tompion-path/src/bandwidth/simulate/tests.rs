@@ -121,16 +121,19 @@ fn random_path(seed: u64) -> Vec<Hop> {
 }
 
 /// Paths of one to three loaded links, of which several may be as full: where they disagree no number is given. These five hundred
-/// are those that it was made by: of 1500 others it answers 88 %, 93 % of these within 2 %.
+/// are among those that its limits were chosen by; of 2000 others it answers 89 %, 94 % of these within 2 %, and 96 % of its intervals hold
+/// the truth.
 #[test]
 fn ours_on_paths_at_random() {
-    let (mut answered, mut near) = (0, 0);
+    let (mut answered, mut near, mut held) = (0, 0, 0);
     for seed in 0..500 {
         let done = within("tompion", &random_path(seed), seed, 12_000_000);
         if let Ending::Estimate(found) = done.ending {
             answered += 1;
             let off = (found.available_bps - done.truth.available_bps) / done.truth.capacity_bps;
             near += u32::from(off.abs() <= 0.02);
+            let (low, high) = found.interval_bps.expect("an interval");
+            held += u32::from((low..=high).contains(&done.truth.available_bps));
         }
     }
     assert!(answered >= 450, "{answered}");
@@ -138,6 +141,8 @@ fn ours_on_paths_at_random() {
         f64::from(near) >= 0.95 * f64::from(answered),
         "{near} of {answered}"
     );
+    let share = f64::from(held) / f64::from(answered);
+    assert!((0.90..=0.99).contains(&share), "{held} of {answered}");
 }
 
 #[test]
