@@ -14,6 +14,7 @@ mod options;
 mod reshape;
 mod sessions;
 mod survey;
+mod trains;
 
 #[cfg(test)]
 mod tests;
@@ -26,6 +27,7 @@ use exchange::{Arrival, ReflectorError, Reply};
 use options::Told;
 use sessions::{Awaited, Session, SessionKey};
 use survey::{Integrity, Survey, seal_tlvs, survey};
+use trains::Trains;
 
 use crate::error_estimate::ErrorEstimate;
 use crate::limits::{Account, Bucket, Source};
@@ -51,6 +53,7 @@ pub struct Reflector {
     all: Bucket,
     /// Where there are tags.
     recent: Option<RecentTags>,
+    trains: Trains,
     awaited: Vec<Option<Awaited>>,
     next: u32,
     counters: Counters,
@@ -81,6 +84,7 @@ impl Reflector {
             strangers: Bucket::default(),
             all: Bucket::default(),
             recent,
+            trains: Trains::new(config.stateful && config.tells_software)?,
             awaited,
             next: 0,
             counters: Counters::default(),
@@ -108,6 +112,7 @@ impl Reflector {
         self.sessions.bytes()
             + self.sources.bytes()
             + self.recent.as_ref().map_or(0, RecentTags::bytes)
+            + self.trains.bytes()
             + self.awaited.capacity() * size_of::<Option<Awaited>>()
     }
 
@@ -225,10 +230,14 @@ impl Reflector {
         }
         let key = self.config.trust.key_of(&request, datagram)?;
         let survey = survey(mode, datagram, self.config.trust.tlv_key(key));
+        let session_key = SessionKey::new(arrival.source, request.ssid);
         if survey.control.is_some_and(|control| control.replies == 0) {
+            let ecn = arrival.traffic_class.map(|class| class & 3);
+            let sequence = request.sequence;
+            self.trains
+                .note(session_key, sequence, arrival.received, ecn);
             return Err(Silence::NoneWanted);
         }
-        let session_key = SessionKey::new(arrival.source, request.ssid);
         if key.is_some() {
             self.is_new(session_key, &request, arrival)?;
         }
@@ -325,6 +334,10 @@ impl Reflector {
             class: arrival.traffic_class.map(|class| (class >> 2, class & 3)),
             dscp_permitted: self.config.dscp_permitted,
             session,
+            train: self
+                .trains
+                .of(SessionKey::new(arrival.source, request.ssid)),
+            keeps_trains: self.trains.are_kept(),
             tells_software: self.config.tells_software,
             control_granted: granted.is_some(),
         };

@@ -4,17 +4,18 @@ use std::ops::Range;
 
 use super::sessions::Told as SessionTold;
 use super::survey::Integrity;
+use super::trains::Train;
 use crate::bytes::put;
 use crate::stamp::StampKind;
 use crate::time_format::TimeFormat;
 use crate::tlv::values::{
     AccessReport, ClassOfService, ClockSource, DirectMeasurement, FollowUp, SOFTWARE,
-    TimestampInformation, Tompion, TompionStay,
+    TimestampInformation, Tompion, TompionStay, TrainArrivals,
 };
 use crate::tlv::{Step, Steps, flags, kinds, length_fits};
 
 /// What is known when a request is answered.
-pub(super) struct Told {
+pub(super) struct Told<'a> {
     /// Who took T2.
     pub(super) received: StampKind,
     /// What keeps our clock in step.
@@ -27,6 +28,10 @@ pub(super) struct Told {
     pub(super) dscp_permitted: u64,
     /// Of a reflector that counts by session.
     pub(super) session: Option<SessionTold>,
+    /// What the session sent without wanting a reply.
+    pub(super) train: Option<&'a Train>,
+    /// Whether what sessions send so is remembered.
+    pub(super) keeps_trains: bool,
     /// Whether Tompion's own TLV is answered.
     pub(super) tells_software: bool,
     /// Whether what the Reflected Test Packet Control TLV asks for is done.
@@ -62,7 +67,12 @@ fn is_served(kind: u8) -> bool {
 }
 
 /// Answers the TLVs of a reply that so far holds the request's.
-pub(super) fn answer(packet: &mut [u8], base: usize, integrity: Integrity, told: &Told) -> Outcome {
+pub(super) fn answer(
+    packet: &mut [u8],
+    base: usize,
+    integrity: Integrity,
+    told: &Told<'_>,
+) -> Outcome {
     let mut outcome = Outcome::default();
     let mut steps = Steps::new(packet, base);
     loop {
@@ -114,9 +124,10 @@ fn serve(
     packet: &mut [u8],
     kind: u8,
     value: Range<usize>,
-    told: &Told,
+    told: &Told<'_>,
     outcome: &mut Outcome,
 ) -> bool {
+    let range = value.clone();
     let (at, value) = (value.start, &packet[value]);
     match kind {
         kinds::EXTRA_PADDING | kinds::HMAC | kinds::REPLY_CONTROL => true,
@@ -193,6 +204,12 @@ fn serve(
                 }),
             };
             put(packet, at, &answer.to_bytes()[..length]);
+            true
+        }
+        // A session that sent none has none.
+        kinds::PRIVATE if told.keeps_trains && TrainArrivals::is_ours(value) => {
+            let of = |sequence| told.train.and_then(|train| train.arrival(sequence));
+            TrainArrivals::answer(&mut packet[range], of);
             true
         }
         _ => false,

@@ -1,7 +1,9 @@
 //! The values of TLVs that have fields.
 
+mod arrivals;
 mod tompion;
 
+pub use arrivals::{ToldArrivals, TrainArrival, TrainArrivals};
 pub use tompion::{SOFTWARE, Tompion, TompionMark, TompionStay};
 
 use crate::bytes::{put, u16_at, u32_at, u64_at};

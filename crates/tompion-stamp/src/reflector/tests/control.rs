@@ -1,7 +1,7 @@
 //! Requests for longer or more replies.
 
 use super::*;
-use crate::tlv::values::ReplyControl;
+use crate::tlv::values::{ReplyControl, TrainArrival, TrainArrivals};
 
 const LIMITS: ControlLimits = ControlLimits {
     longest_bytes: 400,
@@ -118,4 +118,69 @@ fn a_wrong_tag_of_the_tlvs_asks_for_nothing() {
     let datagram = request(Mode::Authenticated, 0, &sealed(1, &control(400, 3, 1000)));
     let (reply, bytes) = answer(&mut reflector, &arrival(&datagram)).expect("a reply");
     assert_eq!((bytes.len(), reply.repeats, bytes[112]), (148, 0, 0x30));
+}
+
+#[test]
+fn a_train_that_wants_no_reply_is_told_of_when_asked_for() {
+    let mut reflector = reflector(ReflectorConfig::default());
+    let train = |sequence: u32| request(Mode::Unauthenticated, sequence, &control(0, 0, 0));
+    let sent = |reflector: &mut Reflector, sequence: u32, from: &str, at_ns: i64| {
+        let datagram = train(sequence);
+        let mut arrival = arrival(&datagram);
+        arrival.source = source(from);
+        arrival.received = Stamp::kernel(NOW + at_ns);
+        let silence = reflector.reflect(&arrival, &mut [0; 256]).unwrap_err();
+        assert_eq!(silence, Silence::NoneWanted);
+    };
+    let ours = "192.0.2.1:40000";
+    for (sequence, at_ns) in [(0, 0), (1, 12_000), (3, 24_000), (1, 30_000)] {
+        sent(&mut reflector, sequence, ours, at_ns);
+    }
+    sent(&mut reflector, 2, "192.0.2.2:40000", 5);
+    let mut value = [0; TrainArrivals::bytes(5)];
+    assert!(TrainArrivals::ask(&mut value, 0));
+    let ask = |reflector: &mut Reflector, from: &str| {
+        let datagram = request(Mode::Unauthenticated, 9, &tlv(kinds::PRIVATE, &value));
+        let mut arrival = arrival(&datagram);
+        arrival.source = source(from);
+        let (reply, bytes) = answer(reflector, &arrival).expect("a reply");
+        assert_eq!(reply.bytes, datagram.len());
+        let told = TrainArrivals::read(&bytes[48..], 0).expect("an answer");
+        let after = |a: Option<TrainArrival>| a.map(|a| a.utc_ns - NOW);
+        told.arrivals.into_iter().map(after).collect::<Vec<_>>()
+    };
+    // The third was lost, the copy of the second came later, and the fifth was not sent; nobody hears of others.
+    let told = ask(&mut reflector, ours);
+    assert_eq!(told, [Some(0), Some(12_000), None, Some(24_000), None]);
+    assert_eq!(
+        ask(&mut reflector, "192.0.2.2:40000"),
+        [None, None, Some(5), None, None]
+    );
+    assert_eq!(ask(&mut reflector, "192.0.2.3:40000"), [None; 5]);
+    // As many others as there is room for, and it is forgotten.
+    let bytes = reflector.table_bytes();
+    for port in 0..16 {
+        sent(
+            &mut reflector,
+            0,
+            &format!("192.0.2.9:{}", 50_000 + port),
+            0,
+        );
+    }
+    assert_eq!(ask(&mut reflector, ours), [None; 5]);
+    assert_eq!(reflector.table_bytes(), bytes);
+}
+
+#[test]
+fn who_keeps_no_state_has_no_trains() {
+    let mut reflector = reflector(ReflectorConfig {
+        stateful: false,
+        ..ReflectorConfig::default()
+    });
+    let mut value = [0; TrainArrivals::bytes(5)];
+    assert!(TrainArrivals::ask(&mut value, 0));
+    let datagram = request(Mode::Unauthenticated, 9, &tlv(kinds::PRIVATE, &value));
+    let (_, bytes) = answer(&mut reflector, &arrival(&datagram)).expect("a reply");
+    assert_eq!(bytes[44], flags::UNRECOGNIZED);
+    assert_eq!(TrainArrivals::read(&bytes[48..], 0), None);
 }
