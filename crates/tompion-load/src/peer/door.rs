@@ -154,9 +154,7 @@ impl Door {
         }
         Ok(())
     }
-}
 
-impl Door {
     /// Forgets one of all that wait; false where nobody does.
     fn drop_one(&mut self) -> bool {
         let everyone = self.silent.iter().chain(&self.challenged);

@@ -1,6 +1,6 @@
 //! High rates: one thread sends, another drains what comes.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
+use std::sync::atomic::{AtomicBool, Ordering::*};
 use std::thread;
 
 use tompion_time::sleep::{Host, Sleeper, sleep_until_ns};
@@ -19,7 +19,6 @@ const ROUNDS: usize = 1024;
 /// What the sending thread has the other know.
 #[derive(Default)]
 struct Progress {
-    sent: AtomicU64,
     is_done: AtomicBool,
     /// The receiving thread failed: nothing more is sent.
     has_failed: AtomicBool,
@@ -151,7 +150,6 @@ fn send_all<A: Source, H: Host>(
                 source.sent(&sent);
             }
         }
-        progress.sent.store(tally.sent, Release);
     }
     tally
 }

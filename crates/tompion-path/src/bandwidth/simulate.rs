@@ -65,15 +65,22 @@ fn send(plan: TrainPlan, path: &mut SimulatedPath, ends: &mut Ends) -> TrainSeen
     let sent = ends.departures(begin_ns, &plan);
     let arrived = path.carry(&sent, plan.bytes, plan.flows);
     let received = ends.stamps(&arrived);
-    let packets = sent.iter().zip(received);
+    seen(plan, &sent, received)
+}
+
+/// A train of which nobody was late, by its stamps.
+fn seen(
+    plan: TrainPlan,
+    sent_ns: &[i64],
+    received_ns: impl IntoIterator<Item = Option<i64>>,
+) -> TrainSeen {
+    let passed = |(sent_ns, received_ns): (&i64, Option<i64>)| Passed {
+        sent_ns: Some(*sent_ns),
+        received_ns,
+        is_marked: false,
+    };
     TrainSeen {
-        packets: packets
-            .map(|(sent_ns, received_ns)| Passed {
-                sent_ns: Some(*sent_ns),
-                received_ns,
-                is_marked: false,
-            })
-            .collect(),
+        packets: sent_ns.iter().zip(received_ns).map(passed).collect(),
         plan,
         is_spoilt_here: false,
         is_spoilt_there: false,
@@ -83,21 +90,8 @@ fn send(plan: TrainPlan, path: &mut SimulatedPath, ends: &mut Ends) -> TrainSeen
 /// A train as a path without limits passes it on.
 #[cfg(test)]
 pub(super) fn at_once(plan: TrainPlan) -> TrainSeen {
-    let mut ends = Ends::perfect();
-    let sent = ends.departures(0, &plan);
-    TrainSeen {
-        packets: sent
-            .iter()
-            .map(|ns| Passed {
-                sent_ns: Some(*ns),
-                received_ns: Some(*ns),
-                is_marked: false,
-            })
-            .collect(),
-        plan,
-        is_spoilt_here: false,
-        is_spoilt_there: false,
-    }
+    let sent = Ends::perfect().departures(0, &plan);
+    seen(plan, &sent, sent.iter().copied().map(Some))
 }
 
 #[cfg(test)]

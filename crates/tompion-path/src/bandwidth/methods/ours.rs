@@ -15,6 +15,8 @@ mod policed;
 mod queue;
 mod shaped;
 
+use tompion_stats::Moments;
+
 use super::super::ending::{Ending, Estimate};
 use super::super::method::{Asked, Budget, Method, MethodEntry, Step};
 use super::super::response::{Arrival, Response, arrivals};
@@ -494,12 +496,10 @@ impl Ours {
         if available_bps < -BELOW * capacity_bps {
             return Some(self.no_links());
         }
-        let said: Vec<f64> = each
-            .iter()
-            .filter_map(|one| of(std::slice::from_ref(one)))
-            .collect();
+        let said = each.iter().filter_map(|one| of(std::slice::from_ref(one)));
+        let scatter_bps = Moments::of(said).standard_deviation().unwrap_or(0.0);
         let two_ways_bps = (link.available_bps - available_bps).abs();
-        let half_bps = FLOOR * capacity_bps + two_ways_bps + SCATTER * deviation(&said);
+        let half_bps = FLOOR * capacity_bps + two_ways_bps + SCATTER * scatter_bps;
         Some(Ending::Estimate(Estimate {
             available_bps: available_bps.max(0.0),
             capacity_bps: Some(capacity_bps),
@@ -521,16 +521,6 @@ impl Ours {
 /// From so far below to so far above, and not below nothing.
 fn around(bps: f64, half_bps: f64) -> (f64, f64) {
     ((bps - half_bps).max(0.0), bps + half_bps)
-}
-
-/// The standard deviation; 0 of fewer than two.
-fn deviation(all: &[f64]) -> f64 {
-    let n = all.len() as f64;
-    if n < 2.0 {
-        return 0.0;
-    }
-    let mean = all.iter().sum::<f64>() / n;
-    (all.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt()
 }
 
 /// Whether trains of all rates say the same of what is left in a link of that capacity.
