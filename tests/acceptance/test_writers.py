@@ -29,6 +29,7 @@ LIMIT_S = 30
 
 # What options name that only read it; of `report DIR` the page is written, for which see PAGE.
 READS = {
+    "bandwidth --key": "a key",
     "check --profiles": "profiles",
     "claims --decide": "a run",
     "join RUN": "a run",

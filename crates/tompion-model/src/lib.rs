@@ -49,8 +49,8 @@ pub use printable::{is_printable, printable, shortened, shortened_to};
 pub use problem::{InvalidValue, Unavailable};
 pub use program::{ProgramStall, ProgramStalls, ProgramThread};
 pub use quantity::{
-    format_duration, format_ns, grouped, level_in_words, parse_bits_per_second, parse_duration_ns,
-    parse_with_suffix,
+    format_bits_per_second, format_bytes, format_duration, format_ns, grouped, level_in_words,
+    parse_bits_per_second, parse_duration_ns, parse_with_suffix,
 };
 pub use recorder::Recorder;
 pub use round_trips::{MissingStamps, RoundTrips};

@@ -114,9 +114,52 @@ pub fn format_ns(ns: f64) -> String {
     format!("{value:.digits$} {unit}")
 }
 
+/// A measured rate rounded to four significant digits: `198.4 Mbit/s`.
+pub fn format_bits_per_second(bps: f64) -> String {
+    four_digits(bps, "bit/s")
+}
+
+/// Measured bytes rounded to four significant digits, in powers of 1000: `1.944 MB`.
+pub fn format_bytes(bytes: f64) -> String {
+    four_digits(bytes, "B")
+}
+
+fn four_digits(value: f64, unit: &str) -> String {
+    let magnitude = value.abs();
+    let (scale, prefix) = if magnitude >= 999.95e6 {
+        (1e9, "G")
+    } else if magnitude >= 999.95e3 {
+        (1e6, "M")
+    } else if magnitude >= 999.95 {
+        (1e3, "k")
+    } else {
+        return format!("{value:.0} {unit}");
+    };
+    let scaled = value / scale;
+    let digits = match scaled.abs() {
+        v if v >= 999.95 => 0,
+        v if v >= 99.995 => 1,
+        v if v >= 9.9995 => 2,
+        _ => 3,
+    };
+    format!("{scaled:.digits$} {prefix}{unit}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rates_and_bytes_have_four_digits() {
+        let rate = format_bits_per_second;
+        assert_eq!(rate(198.36e6), "198.4 Mbit/s");
+        assert_eq!(rate(999.96e6), "1.000 Gbit/s");
+        assert_eq!(rate(98.7654e9), "98.77 Gbit/s");
+        assert_eq!(rate(0.0), "0 bit/s");
+        assert_eq!(rate(2_412e9), "2412 Gbit/s");
+        assert_eq!(format_bytes(1_944_000.0), "1.944 MB");
+        assert_eq!(format_bytes(64_000.0), "64.00 kB");
+    }
 
     #[test]
     fn durations_round_trip() {

@@ -13,6 +13,7 @@ mod at_rate;
 mod handing;
 mod one_by_one;
 mod short_slice;
+mod train;
 
 use std::time::Duration;
 
@@ -26,6 +27,7 @@ use crate::stamps::{IcmpError, Received, TxStamp};
 
 pub use at_rate::at_rate;
 pub use one_by_one::{one_by_one, own_tid};
+pub use train::{OfTrain, Train, TrainLog, send_train};
 
 /// A probe on its way out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -42,7 +42,7 @@ pub use capture::{CaptureError, JoinedCapture, join_capture};
 pub use error::PacketError;
 pub use in_common::InCommon;
 pub use marks::Marks;
-pub use measure::{MOST_PROBES, Settings, WAITED_FOR, measure};
+pub use measure::{MOST_PROBES, Settings, WAITED_FOR, measure, unforeseen};
 pub use observed::{HeldUpBy, Observed};
 pub use one_way::{AtRest, OneWay, Stretch};
 pub use own_tap::{OwnTap, OwnTapped};
@@ -53,6 +53,6 @@ pub use summary::{
     Added, Disorder, Ends, LeastOf, MissingStamps, Quantiles, RoundTrip, Summary, Variation,
 };
 pub use tapping::{CaptureEnd, Captured, Ended, KEPT_BYTES, Tapping};
-pub use target::{Family, Protocol, resolve};
+pub use target::{Family, Protocol, TRANSPORT_BYTES, resolve};
 pub use tcp::{TcpBeside, TcpSeen};
 pub use tompion_stamp::Key;

@@ -157,7 +157,10 @@ pub fn measure(
 }
 
 /// A number that neither another measurement nor a stranger has.
-fn unforeseen() -> Result<u64, PacketError> {
+///
+/// # Errors
+/// The kernel gives none.
+pub fn unforeseen() -> Result<u64, PacketError> {
     OsRng
         .try_next_u64()
         .map_err(|_| PacketError::NoRandomNumbers)

@@ -23,7 +23,7 @@ impl Family {
     }
 
     /// Bytes of its header, without options.
-    pub(crate) fn header_bytes(self) -> usize {
+    pub fn header_bytes(self) -> usize {
         match self {
             Self::V4 => 20,
             Self::V6 => 40,
@@ -41,7 +41,7 @@ pub enum Protocol {
 }
 
 /// Bytes of UDP's header, and of ICMP echo's.
-pub(crate) const TRANSPORT_BYTES: usize = 8;
+pub const TRANSPORT_BYTES: usize = 8;
 
 /// The first address of a name, or the address that it is, of the family asked for.
 ///

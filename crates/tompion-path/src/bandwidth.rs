@@ -33,6 +33,7 @@
 //! ```
 
 mod ending;
+mod held_up;
 mod method;
 mod methods;
 mod response;

@@ -118,6 +118,7 @@ fn asking(line: &Line<'_>) -> Result<Vec<u8>, Failure> {
             follow_up: true,
             tompion: true,
             control: None,
+            arrivals: 0,
         },
         bytes: Some(300),
         ..SenderConfig::default()

@@ -5,7 +5,8 @@
 //!
 //! - [`Reflector`] makes of a datagram a reply or a [`Silence`] with its reason; rates, sessions,
 //!   replays and loops are its concern.
-//! - [`Sender`] writes requests and says of each datagram that comes which request it answers.
+//! - [`Sender`] writes requests and says of each datagram that comes which request it answers; [`TrainSender`] has packets that
+//!   want no reply, and asks for when they arrived.
 //! - [`RequestFields`], [`ReplyFields`] and [`tlv`] are the packets themselves, [`TimeFormat`]
 //!   and [`ErrorEstimate`] what stamps look like there.
 #![forbid(unsafe_code)]
@@ -36,6 +37,7 @@ pub use reflector::counters::{Counters, Silence};
 pub use reflector::exchange::{Arrival, ReflectorError, Reply};
 pub use sender::config::{Ask, Padding, SenderConfig, SenderError};
 pub use sender::taken::{Answer, FollowedUp, NotOurs, Oddities, Oddity, Options, Taken, Told};
+pub use sender::train::{ArrivalsAsked, TrainAnswer, TrainSender};
 pub use sender::{Accounts, Request, Sender};
 pub use stamp::{Stamp, StampKind};
 pub use time_format::TimeFormat;

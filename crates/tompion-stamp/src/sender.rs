@@ -9,6 +9,7 @@ mod options;
 mod outstanding;
 pub(crate) mod taken;
 mod template;
+pub(crate) mod train;
 
 #[cfg(test)]
 mod tests;

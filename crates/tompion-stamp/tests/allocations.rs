@@ -108,6 +108,7 @@ fn nothing_is_allocated_after_the_start() {
             interval_ns: 1,
             for_group: false,
         }),
+        arrivals: 0,
     };
     for (trust, sender_key) in [
         (Trust::Anybody { tlv_key: None }, None),

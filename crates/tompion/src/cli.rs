@@ -1,6 +1,7 @@
 //! Every option, defined once: help, man pages and completions come from here.
 
 mod advise;
+mod bandwidth;
 mod check;
 mod claims;
 mod compare;
@@ -32,6 +33,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use tompion_run::probes::PROBES;
 
 pub use advise::AdviseOptions;
+pub use bandwidth::{BandwidthCommand, BandwidthOptions, SimulateOptions, TimersName};
 pub use check::CheckOptions;
 pub use claims::ClaimsOptions;
 pub use compare::CompareOptions;
@@ -125,6 +127,8 @@ pub enum Command {
     Peer(PeerOptions),
     /// Measure round trips, split by where the time goes
     Ping(Box<PingOptions>),
+    /// Estimate how much more a path could carry (available bandwidth)
+    Bandwidth(Box<BandwidthOptions>),
     /// Act as the far end of round trips (STAMP)
     Reflect(ReflectOptions),
     /// Capture test packets as they pass a network device

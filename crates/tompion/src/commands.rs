@@ -2,6 +2,7 @@
 
 mod advise;
 mod ask;
+mod bandwidth;
 mod check;
 mod claims;
 mod compare;
@@ -33,6 +34,7 @@ mod watch;
 mod writing;
 
 pub use advise::advise;
+pub use bandwidth::bandwidth;
 pub use check::check;
 pub use claims::claims;
 pub use compare::compare;

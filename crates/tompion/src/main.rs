@@ -60,6 +60,7 @@ fn main() -> ExitCode {
         Command::Load(load) => commands::load(&load),
         Command::Peer(peer) => commands::peer(&peer),
         Command::Ping(ping) => commands::ping(&ping),
+        Command::Bandwidth(bandwidth) => commands::bandwidth(&bandwidth),
         Command::Reflect(reflect) => commands::reflect(&reflect),
         Command::Tap(tap) => commands::tap(&tap),
         Command::Join(join) => commands::join(&join),

@@ -4,7 +4,8 @@ use std::net::SocketAddr;
 
 use tompion_stamp::{
     Arrival, Ask, ControlLimits, Key, Mode, Reflector, ReflectorConfig, ReplyFields, RequestFields,
-    Sender, SenderConfig, SharedKey, Silence, Stamp, StampKind, Taken, TimeFormat, Trust, seal,
+    Sender, SenderConfig, SharedKey, Silence, Stamp, StampKind, Taken, TimeFormat, TrainAnswer,
+    TrainSender, Trust, seal,
     tlv::{HEADER_BYTES, Step, Steps, kinds, values::ReplyControl},
 };
 
@@ -19,6 +20,7 @@ pub static ENTRY: Target = Target {
         "tompion-stamp/src/packet.rs",
         "tompion-stamp/src/tlv.rs",
         "tompion-stamp/src/tlv/values.rs",
+        "tompion-stamp/src/tlv/values/arrivals.rs",
         "tompion-stamp/src/tlv/values/tompion.rs",
         "tompion-stamp/src/loops.rs",
         "tompion-stamp/src/replay.rs",
@@ -26,9 +28,11 @@ pub static ENTRY: Target = Target {
         "tompion-stamp/src/reflector/options.rs",
         "tompion-stamp/src/reflector/reshape.rs",
         "tompion-stamp/src/reflector/survey.rs",
+        "tompion-stamp/src/reflector/trains.rs",
         "tompion-stamp/src/sender.rs",
         "tompion-stamp/src/sender/options.rs",
         "tompion-stamp/src/sender/outstanding.rs",
+        "tompion-stamp/src/sender/train.rs",
     ],
     most_bytes: 4096,
     run,
@@ -45,6 +49,7 @@ const TLVS_KEYED: u8 = 4;
 const MAY_ASK: u8 = 8;
 const STATELESS: u8 = 16;
 const PTP: u8 = 32;
+const TO_TRAIN_SENDER: u8 = 64;
 
 /// Bits of the byte before each datagram.
 const RIGHT_TAG: u8 = 1;
@@ -60,7 +65,9 @@ fn key() -> Key {
 fn run(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let how = input.byte();
-    if how & TO_SENDER != 0 {
+    if how & TO_TRAIN_SENDER != 0 {
+        to_train_sender(how, &mut input);
+    } else if how & TO_SENDER != 0 {
         to_sender(how, &mut input);
     } else {
         to_reflector(how, &mut input);
@@ -197,6 +204,61 @@ fn to_reflector(how: u8, input: &mut Input<'_>) {
     assert_eq!(reflector.table_bytes(), tables);
 }
 
+/// What answers a question for a train's arrivals: as many as were asked for, or none.
+fn to_train_sender(how: u8, input: &mut Input<'_>) {
+    let keyed = how & KEYED != 0;
+    let mut sender = TrainSender::new(SenderConfig {
+        ssid: SSID,
+        format: format(how),
+        key: keyed.then(key),
+        tlv_key: (!keyed && how & TLVS_KEYED != 0).then(key),
+        ask: Ask {
+            arrivals: 8,
+            ..Ask::default()
+        },
+        ..SenderConfig::default()
+    })
+    .expect("a sender");
+    let mode = if keyed {
+        Mode::Authenticated
+    } else {
+        Mode::Unauthenticated
+    };
+    let mut train = sender.packet();
+    while !input.is_empty() {
+        let what = input.byte();
+        let first = sender.begin(u32::from(what));
+        sender.write(first, NOW, &mut train);
+        let (asked, request) = sender.ask(first, NOW);
+        let fields = RequestFields::read(mode, &request).expect("a request");
+        // The question itself as its answer, but for some bytes of it.
+        let mut datagram = request.clone();
+        for _ in 0..input.byte() % 8 {
+            let at = usize::from(input.byte()) % datagram.len();
+            datagram[at] = input.byte();
+        }
+        if what & RIGHT_FIELDS != 0 {
+            let answer = ReplyFields {
+                ssid: SSID,
+                sender_sequence: fields.sequence,
+                sender_time: fields.time,
+                ..ReplyFields::read(mode, &datagram).expect("its own length")
+            };
+            assert!(answer.write(mode, &mut datagram));
+        }
+        datagram.truncate(
+            request.len() - usize::from(input.byte() % 4) * usize::from(what & SENT != 0),
+        );
+        sealed(mode, what, &mut datagram);
+        if let Some(TrainAnswer::Arrivals(told)) = sender.answer(&asked, &datagram) {
+            assert!(
+                told.len() <= datagram.len() / 4,
+                "more arrivals than it has room for"
+            );
+        }
+    }
+}
+
 fn to_sender(how: u8, input: &mut Input<'_>) {
     let keyed = how & KEYED != 0;
     let mut sender = Sender::new(SenderConfig {
@@ -211,6 +273,7 @@ fn to_sender(how: u8, input: &mut Input<'_>) {
             follow_up: true,
             tompion: true,
             control: (how & MAY_ASK != 0).then(ReplyControl::default),
+            arrivals: 0,
         },
         outstanding: 4,
         ..SenderConfig::default()

@@ -21,6 +21,7 @@ pub enum Ending {
         /// Of so many.
         trains: u32,
     },
+    #[serde(rename = "path-too-variable")]
     /// Others take now more, now less, so that no number stands for the time that was watched.
     TooVariable {
         /// Between these the available bandwidth was, in bits a second.
@@ -59,10 +60,10 @@ impl Ending {
             Self::Estimate(_) => "estimate",
             Self::HostLimited { .. } => "host-limited",
             Self::ReceiverLimited { .. } => "receiver-limited",
-            Self::TooVariable { .. } => "path too variable",
+            Self::TooVariable { .. } => "path-too-variable",
             Self::Shaped { .. } => "shaped",
             Self::Policed { .. } => "policed",
-            Self::FairQueue { .. } => "fair queue",
+            Self::FairQueue { .. } => "fair-queue",
             Self::Unfinished { .. } => "unfinished",
         }
     }

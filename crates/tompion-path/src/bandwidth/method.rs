@@ -12,6 +12,8 @@ pub struct Asked {
     pub most_bytes: u64,
     /// No train is to be faster, in bits a second; none is where the sender does what it can.
     pub most_bps: Option<f64>,
+    /// No train is to have more packets: there is no room for the stamps of more.
+    pub most_packets: u32,
 }
 
 impl Default for Asked {
@@ -21,6 +23,7 @@ impl Default for Asked {
             bytes: 1_500,
             most_bytes: 2_000_000,
             most_bps: None,
+            most_packets: 4_096,
         }
     }
 }
@@ -38,6 +41,11 @@ pub enum Step {
 pub trait Method {
     /// What comes after the train that was sent last; at first there is none.
     fn next(&mut self, last: Option<&TrainSeen>) -> Step;
+
+    /// What it would say now, where its time is up; nothing where that is no answer.
+    fn finish(&mut self) -> Option<Ending> {
+        None
+    }
 }
 
 /// Begins a method anew.

@@ -1,5 +1,7 @@
 //! Trains of packets: as they are asked for, and as they passed.
 
+use super::held_up;
+
 /// A train to be sent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrainPlan {
@@ -83,6 +85,16 @@ pub struct TrainSeen {
 }
 
 impl TrainSeen {
+    /// A train by its stamps, which show, too, whether sender or receiver was held up.
+    pub fn of(plan: TrainPlan, packets: Vec<Passed>) -> Self {
+        Self {
+            is_spoilt_here: held_up::sending(&plan, &packets),
+            is_spoilt_there: held_up::receiving(&packets),
+            plan,
+            packets,
+        }
+    }
+
     /// The rate of departures in bits a second; `None` of fewer than two, or all at one moment.
     pub fn sent_bps(&self) -> Option<f64> {
         let mut sent = self.packets.iter().filter_map(|p| p.sent_ns);

@@ -19,6 +19,9 @@ pub struct Ask {
     pub tompion: bool,
     /// Reflected Test Packet Control.
     pub control: Option<ReplyControl>,
+    /// Tompion's question for the arrivals of a train: of so many packets; none where it is zero. Which packets a
+    /// [`TrainSender`](crate::TrainSender) says.
+    pub arrivals: u16,
 }
 
 /// What padding consists of. It is the same in all packets of a sender.

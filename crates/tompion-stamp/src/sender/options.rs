@@ -22,7 +22,7 @@ pub(super) struct Context<'a> {
 
 /// What the TLVs of a reply say; nothing where they are not authentic (RFC 8972, section 4.8).
 pub(super) fn read(packet: &[u8], context: &Context<'_>) -> Option<Options> {
-    if !are_authentic(packet, context) {
+    if !are_authentic(packet, context.base, context.key) {
         return None;
     }
     let mut options = Options::default();
@@ -51,17 +51,17 @@ pub(super) fn read(packet: &[u8], context: &Context<'_>) -> Option<Options> {
 
 /// Whether the tag is right where there is a key, and no flag says that the reflector found
 /// another one wrong.
-fn are_authentic(packet: &[u8], context: &Context<'_>) -> bool {
-    let mut steps = Steps::new(packet, context.base);
+pub(super) fn are_authentic(packet: &[u8], base: usize, key: Option<&Key>) -> bool {
+    let mut steps = Steps::new(packet, base);
     let (mut is_shown, mut others) = (false, false);
     loop {
         let at = steps.at();
         match steps.next(packet) {
             Step::Tlv { flags, .. } if flags & flags::INTEGRITY != 0 => return false,
             Step::Tlv { kind, value, .. } if kind == kinds::HMAC => {
-                let Some(key) = context.key else { continue };
+                let Some(key) = key else { continue };
                 let tag = packet[value].try_into();
-                let covered = [&packet[..4], &packet[context.base..at]];
+                let covered = [&packet[..4], &packet[base..at]];
                 if is_shown || !tag.is_ok_and(|tag| key.verifies(&covered, tag)) {
                     return false;
                 }
@@ -78,7 +78,7 @@ fn are_authentic(packet: &[u8], context: &Context<'_>) -> bool {
             Step::End | Step::Zeros | Step::Fragment => break,
         }
     }
-    context.key.is_none() || is_shown || !others
+    key.is_none() || is_shown || !others
 }
 
 /// What there is to say about one TLV.

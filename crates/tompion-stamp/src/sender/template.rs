@@ -1,11 +1,13 @@
 //! A request but for what changes from one to the next.
 
+use std::ops::Range;
+
 use super::config::{Ask, Padding, SenderConfig, SenderError};
 use crate::bytes::put;
 use crate::key::{Key, TAG_BYTES};
 use crate::packet::Mode;
 use crate::tlv::values::{
-    ClassOfService, DirectMeasurement, FollowUp, TimestampInformation, Tompion,
+    ClassOfService, DirectMeasurement, FollowUp, TimestampInformation, Tompion, TrainArrivals,
 };
 use crate::tlv::{HEADER_BYTES, flags, kinds, put_header};
 
@@ -20,6 +22,8 @@ pub(super) struct Template {
     pub(super) counted_at: Option<usize>,
     /// Where the header of the HMAC TLV begins.
     pub(super) tag_at: Option<usize>,
+    /// Where the value that asks for arrivals is.
+    pub(super) arrivals: Option<Range<usize>>,
 }
 
 impl Template {
@@ -30,6 +34,7 @@ impl Template {
     ) -> Result<Self, SenderError> {
         let mut bytes = vec![0; mode.base_bytes()];
         let counted_at = add_asked(&mut bytes, &config.ask)?;
+        let arrivals = add_arrivals(&mut bytes, config.ask.arrivals);
         let has_tlvs = bytes.len() > mode.base_bytes();
         let tag = HEADER_BYTES + TAG_BYTES;
         // In authenticated mode padding alone needs none (RFC 8972, section 4.8); a key for
@@ -42,7 +47,7 @@ impl Template {
         let least = bytes.len() + tag_bytes;
         let wanted = config.bytes.unwrap_or(least);
         let padded = least + HEADER_BYTES;
-        if wanted != least && !(padded..=LONGEST).contains(&wanted) {
+        if least > LONGEST || wanted != least && !(padded..=LONGEST).contains(&wanted) {
             return Err(SenderError::Length {
                 wanted,
                 least,
@@ -63,6 +68,7 @@ impl Template {
             bytes,
             counted_at,
             tag_at,
+            arrivals,
         })
     }
 }
@@ -106,6 +112,15 @@ fn add_asked(bytes: &mut Vec<u8>, ask: &Ask) -> Result<Option<usize>, SenderErro
         add(bytes, kinds::REPLY_CONTROL, &control.to_bytes());
     }
     Ok(counted_at)
+}
+
+/// What asks for arrivals, and where its value is.
+fn add_arrivals(bytes: &mut Vec<u8>, arrivals: u16) -> Option<Range<usize>> {
+    let mut value = vec![0; TrainArrivals::bytes(arrivals.into())];
+    TrainArrivals::ask(&mut value, 0).then(|| {
+        add(bytes, kinds::PRIVATE, &value);
+        bytes.len() - value.len()..bytes.len()
+    })
 }
 
 fn padding(padding: Padding, length: usize) -> Vec<u8> {

@@ -28,6 +28,7 @@ pub(super) const ALL: Ask = Ask {
     follow_up: true,
     tompion: true,
     control: None,
+    arrivals: 0,
 };
 
 /// The next request, sent at a moment.

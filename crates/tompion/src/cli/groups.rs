@@ -11,7 +11,10 @@ const GROUPS: [(&str, &[&str]); 6] = [
         "A closer look",
         &["measure", "advise", "lab", "load", "peer", "env"],
     ),
-    ("Packets", &["ping", "reflect", "tap", "join", "testbed"]),
+    (
+        "Packets",
+        &["ping", "bandwidth", "reflect", "tap", "join", "testbed"],
+    ),
     ("In your program", &["preload"]),
     ("Research", &["claims", "published"]),
     ("Names and pages", &["list", "man", "completions", "help"]),

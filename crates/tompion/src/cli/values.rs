@@ -115,6 +115,51 @@ pub(super) fn profile_names() -> Vec<&'static str> {
     all.map(|p| p.name.as_str()).collect()
 }
 
+/// Names of all methods of available bandwidth.
+pub(super) fn bandwidth_methods() -> Vec<&'static str> {
+    let all = tompion_path::bandwidth::METHODS.iter();
+    all.map(|method| method.name).collect()
+}
+
+/// A method of available bandwidth.
+pub(super) fn bandwidth_method(
+    text: &str,
+) -> Result<&'static tompion_path::bandwidth::MethodEntry, InvalidValue> {
+    let all = tompion_path::bandwidth::METHODS.iter().copied();
+    all.into_iter()
+        .find(|method| method.name == text)
+        .ok_or_else(|| match nearest(text, bandwidth_methods()) {
+            Some(better) => format!("unknown method `{text}`; did you mean `{better}`?").into(),
+            None => format!(
+                "unknown method `{text}`; there are {}",
+                bandwidth_methods().join(", ")
+            )
+            .into(),
+        })
+}
+
+/// Bits a second as networks write them, or `0`.
+pub(super) fn bits_per_second_or_none(text: &str) -> Result<u64, InvalidValue> {
+    match text {
+        "0" => Ok(0),
+        text => tompion_model::parse_bits_per_second(text),
+    }
+}
+
+/// How cross traffic comes.
+pub(super) fn cross_pattern(text: &str) -> Result<tompion_path::model::CrossPattern, InvalidValue> {
+    use tompion_path::model::CrossPattern;
+    let bursts = |count: &str| count.parse::<u32>().ok().filter(|count| *count >= 1);
+    match text.split_once(':') {
+        None if text == "even" => Ok(CrossPattern::Constant),
+        None if text == "poisson" => Ok(CrossPattern::Poisson),
+        Some(("bursts", count)) if bursts(count).is_some() => {
+            Ok(CrossPattern::Bursts(bursts(count).unwrap_or(1)))
+        }
+        _ => Err(format!("`{text}` is no pattern; write even, poisson or bursts:10").into()),
+    }
+}
+
 /// Names of all loads.
 pub(super) fn load_names() -> Vec<&'static str> {
     tompion_load::loads().map(|load| load.name).collect()

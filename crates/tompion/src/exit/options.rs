@@ -1,11 +1,15 @@
 //! Which option of the command line an error of a library is about: libraries have none.
 
+use tompion_bandwidth::BandwidthError;
 use tompion_run::Purpose;
 use tompion_store::Error as StoreError;
 
 /// What is said before an error and after it.
 pub(super) fn around(error: &anyhow::Error) -> (String, &'static str) {
     let run = error.downcast_ref::<tompion_run::Error>();
+    if let Some(bandwidth) = error.downcast_ref() {
+        return (String::new(), of_bandwidth(bandwidth));
+    }
     if let Some(store) = of_store(error) {
         return (String::new(), of_place(store));
     }
@@ -23,6 +27,14 @@ pub(super) fn around(error: &anyhow::Error) -> (String, &'static str) {
         _ => ("", ""),
     };
     (before.to_owned(), after)
+}
+
+fn of_bandwidth(error: &BandwidthError) -> &'static str {
+    match error {
+        BandwidthError::TooLong { .. } | BandwidthError::Silent { .. } => "; choose another --size",
+        BandwidthError::OutOfTime { .. } => "; give it more by --max-time",
+        _ => "",
+    }
 }
 
 /// What the store says, whoever passes it on.

@@ -106,6 +106,7 @@ struct Ours {
     most_bps: Option<f64>,
     phase: Phase,
     packets: u32,
+    most_packets: u32,
     /// What was sent just below what was found.
     beneath: Vec<Point>,
     points: Vec<Point>,
@@ -115,6 +116,8 @@ struct Ours {
     /// The fastest arrivals of a train.
     fastest_bps: f64,
     unstretched: Vec<f64>,
+    /// The rates of trains in which the sender was held up.
+    spoilt_bps: Vec<f64>,
     policed: Vec<policed::Seen>,
     shaped: Vec<shaped::Seen>,
     sent: u32,
@@ -133,7 +136,9 @@ impl Ours {
         Self {
             bytes: asked.bytes,
             asked_bytes: asked.most_bytes,
-            packets: (budget.packets() / (TRAINS + 2)).clamp(SHORTEST, LONGEST),
+            packets: (budget.packets() / (TRAINS + 2))
+                .clamp(SHORTEST, LONGEST.min(asked.most_packets).max(SHORTEST)),
+            most_packets: asked.most_packets,
             budget,
             most_bps: asked.most_bps,
             phase: Phase::Fast(0),
@@ -144,6 +149,7 @@ impl Ours {
             link: None,
             fastest_bps: 0.0,
             unstretched: Vec::new(),
+            spoilt_bps: Vec::new(),
             policed: Vec::new(),
             shaped: Vec::new(),
             sent: 0,
@@ -178,7 +184,8 @@ impl Ours {
         self.phase = Phase::Fast(tries);
         // What rides a bucket is outlasted by a longer one.
         let packets = (self.packets / 2).max(SHORTEST) << tries.min(4);
-        let packets = packets.min(self.budget.packets().max(SHORTEST));
+        let packets = packets.min(self.budget.packets()).min(self.most_packets);
+        let packets = packets.max(SHORTEST);
         self.send(match self.most_bps {
             Some(most) => TrainPlan::even(packets, self.bytes, most),
             None => TrainPlan::at_once(packets, self.bytes),
@@ -198,12 +205,9 @@ impl Ours {
         self.fast(tries + 1)
     }
 
-    fn host_limited(&mut self) -> Ending {
-        let all = &mut self.unstretched;
-        all.sort_by(f64::total_cmp);
-        Ending::HostLimited {
-            reached_bps: all.get(all.len() / 2).copied().unwrap_or_default(),
-        }
+    fn host_limited(&self) -> Ending {
+        let reached_bps = middle(&self.unstretched);
+        Ending::HostLimited { reached_bps }
     }
 
     fn after_approach(&mut self, tries: u32, seen: Response) -> Step {
@@ -393,6 +397,11 @@ impl Ours {
                     trains: self.sent,
                 };
             }
+            if 2 * self.spoilt_here > self.sent && !self.spoilt_bps.is_empty() {
+                return Ending::HostLimited {
+                    reached_bps: middle(&self.spoilt_bps),
+                };
+            }
             if !self.unstretched.is_empty() {
                 return self.host_limited();
             }
@@ -518,6 +527,13 @@ impl Ours {
     }
 }
 
+/// The middle of some values; 0 of none.
+fn middle(of: &[f64]) -> f64 {
+    let mut sorted = of.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or_default()
+}
+
 /// From so far below to so far above, and not below nothing.
 fn around(bps: f64, half_bps: f64) -> (f64, f64) {
     ((bps - half_bps).max(0.0), bps + half_bps)
@@ -554,11 +570,18 @@ fn halving(step: u32) -> f64 {
 }
 
 impl Method for Ours {
+    fn finish(&mut self) -> Option<Ending> {
+        Some(self.end()).filter(|ending| matches!(ending, Ending::Estimate(_)))
+    }
+
     fn next(&mut self, last: Option<&TrainSeen>) -> Step {
         let Some(last) = last else {
             return self.fast(0);
         };
-        self.spoilt_here += u32::from(last.is_spoilt_here);
+        if last.is_spoilt_here {
+            self.spoilt_here += 1;
+            self.spoilt_bps.extend(last.sent_bps());
+        }
         self.spoilt_there += u32::from(last.is_spoilt_there && !last.is_spoilt_here);
         if last.is_spoilt_here || last.is_spoilt_there {
             return self.again(&last.plan);
