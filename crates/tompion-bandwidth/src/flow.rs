@@ -97,6 +97,8 @@ pub(crate) struct Carried {
     pub seen: TrainSeen,
     /// The latest departure after its moment, in nanoseconds, of those that went.
     pub most_late_ns: u64,
+    /// How often one that was late put off the others.
+    pub put_off: u32,
     /// Whether this machine's kernel stamped all departures, and the far end's all arrivals, as far as it says so.
     pub sent_by_kernel: bool,
     pub received_by_kernel: bool,
@@ -290,6 +292,7 @@ impl<'a> Flows<'a> {
         let most_late_ns = late.map(|packet| packet.mono_ns.saturating_sub(packet.due_ns));
         Carried {
             most_late_ns: most_late_ns.max().unwrap_or_default(),
+            put_off: self.log.put_off,
             sent_by_kernel: has_kernel,
             received_by_kernel: self.received_by_kernel,
             seen: TrainSeen::of(plan, passed.collect()),

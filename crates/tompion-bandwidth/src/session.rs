@@ -27,6 +27,8 @@ pub struct TrainTold {
     pub received_bps: Option<f64>,
     /// The latest departure after its moment, in nanoseconds.
     pub most_late_ns: u64,
+    /// How often a late packet put off those after it.
+    pub put_off: u32,
     /// Whether this machine paused while it was sent.
     pub is_spoilt_here: bool,
     /// Whether the far end paused while it arrived.
@@ -47,6 +49,7 @@ impl TrainTold {
             sent_bps: response.map(|said| said.rate_bps),
             received_bps: response.map(|said| said.received_bps()),
             most_late_ns: carried.most_late_ns,
+            put_off: carried.put_off,
             is_spoilt_here: seen.is_spoilt_here,
             is_spoilt_there: seen.is_spoilt_there,
         }

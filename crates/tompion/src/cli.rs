@@ -33,7 +33,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use tompion_run::probes::PROBES;
 
 pub use advise::AdviseOptions;
-pub use bandwidth::{BandwidthCommand, BandwidthOptions, SimulateOptions, TimersName};
+pub use bandwidth::{BandwidthCommand, BandwidthOptions, SimulateOptions};
 pub use check::CheckOptions;
 pub use claims::ClaimsOptions;
 pub use compare::CompareOptions;

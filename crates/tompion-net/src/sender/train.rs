@@ -1,4 +1,5 @@
 //! A train of packets: each goes at a moment of its own, by a call of its own, and what became of it is read when all have gone.
+//! One that is late puts off those after it, by as much.
 //!
 //! Nothing else is done while a train is under way: no stamp is read, no reply is taken, and nothing is allocated. It needs
 //! room for its transmit stamps in the socket meanwhile ([`crate::Options::receive_buffer`]).
@@ -27,7 +28,7 @@ const MOST_EARLIER: usize = 1 << 16;
 /// A packet of a train as it went.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OfTrain {
-    /// When it was due, by `CLOCK_MONOTONIC`, in nanoseconds.
+    /// When it was due, by `CLOCK_MONOTONIC`, in nanoseconds: later than planned by what packets before it were late.
     pub due_ns: u64,
     /// When it was handed over, by the same clock; never before it was due.
     pub mono_ns: u64,
@@ -46,6 +47,8 @@ pub struct OfTrain {
 pub struct TrainLog {
     packets: Vec<OfTrain>,
     errors: ErrorBatch,
+    /// How often the rest of the train was put off, since a packet was late by half of the time to the next one.
+    pub put_off: u32,
     /// The first packet that this machine dropped says why.
     pub first_refusal: Option<SendError>,
 }
@@ -57,6 +60,7 @@ impl TrainLog {
             // Touched, so that no page is missing when it is needed.
             packets: vec![OfTrain::default(); packets],
             errors: ErrorBatch::new(AT_ONCE),
+            put_off: 0,
             first_refusal: None,
         }
     }
@@ -111,11 +115,14 @@ pub fn send_train<H: Host>(
     } = *train;
     log.packets.resize(due_ns.len(), OfTrain::default());
     log.first_refusal = None;
+    log.put_off = 0;
     let route = Route::default();
     let start = monotonic_ns().saturating_add(HEAD_START_NS.max(silence_ns));
     let mut is_whole = true;
+    // What is late is not made up for: packets that followed at once would be another train.
+    let mut late_ns = 0_u64;
     for (index, (after, of_train)) in due_ns.iter().zip(&mut log.packets).enumerate() {
-        let due = start.saturating_add(*after);
+        let due = start.saturating_add(*after).saturating_add(late_ns);
         *of_train = OfTrain {
             due_ns: due,
             ..OfTrain::default()
@@ -131,6 +138,14 @@ pub fn send_train<H: Host>(
             sleeper.sleep_until_ns(due);
         }
         of_train.mono_ns = monotonic_ns();
+        let gap_ns = due_ns
+            .get(index + 1)
+            .map_or(0, |next| next.saturating_sub(*after));
+        let off_ns = of_train.mono_ns.saturating_sub(due);
+        if gap_ns > 0 && 2 * off_ns > gap_ns {
+            late_ns = late_ns.saturating_add(off_ns);
+            log.put_off += 1;
+        }
         of_train.user_ns = realtime_ns();
         write(index, of_train.user_ns, packet);
         let socket = &sockets[index % sockets.len()];

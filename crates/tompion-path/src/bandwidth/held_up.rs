@@ -1,7 +1,10 @@
 //! Whether a train's stamps show that a host was kept from its work while it passed.
 //!
 //! A sender that is slow throughout sends another rate than it was asked for, and its stamps say which: that spoils nothing; nor does
-//! one that sends some at once after each of many sleeps. A pause in the middle does, since the queue on the way empties meanwhile.
+//! one that sends some at once after each of many sleeps. A pause in the middle does where it is longer than the queue on the way:
+//! that empties meanwhile, and another train begins.
+
+use std::ops::Range;
 
 use super::train::{Passed, TrainPlan};
 
@@ -10,7 +13,10 @@ const PART: f64 = 0.04;
 const GAPS: f64 = 4.0;
 const LEAST_NS: f64 = 15_000.0;
 /// Where there are many, departures may be off the plan, stretched to the time that they took, by this part of it.
-const OFF_PLAN: f64 = 0.15;
+const OFF_PLAN: f64 = 0.2;
+/// So much of a train is enough for one, and so many packets.
+const ENOUGH: f64 = 0.5;
+const FEWEST: usize = 16;
 /// A train of which more was never sent is another one than was asked for.
 const NOT_SENT: f64 = 0.02;
 /// After a receiver's pause, so many packets at least come at once: nearer to one another than this part of the usual gap.
@@ -20,8 +26,10 @@ const NEAR: f64 = 0.1;
 /// together.
 const FEW: usize = 2;
 
-/// Whether the sender paused, or sent too little of it.
-pub(super) fn sending(plan: &TrainPlan, packets: &[Passed]) -> bool {
+/// Which packets the sender sent as one train: all of them, or the longest part without a pause in which the queue on the way may have
+/// emptied. Nothing where that is too few, or too many were not sent.
+pub(super) fn sent_whole(plan: &TrainPlan, packets: &[Passed]) -> Option<Range<usize>> {
+    let all = 0..packets.len();
     let went: Vec<(usize, i64)> = packets
         .iter()
         .enumerate()
@@ -29,24 +37,43 @@ pub(super) fn sending(plan: &TrainPlan, packets: &[Passed]) -> bool {
         .collect();
     let missing = packets.len() - went.len();
     if missing as f64 > NOT_SENT * packets.len() as f64 {
-        return true;
+        return None;
     }
     let due = |at: usize| plan.due_ns.get(at).copied().unwrap_or_default();
     let gaps: Vec<f64> = gaps(went.iter().map(|one| one.1));
     let (Some(usual), Some(span)) = (median(&gaps), span(went.iter().map(|one| one.1))) else {
-        return false;
+        return Some(all);
     };
-    let planned = went
-        .windows(2)
-        .map(|two| due(two[1].0).saturating_sub(due(two[0].0)) as f64);
+    let delay = |at: usize| {
+        let packet = packets.get(at)?;
+        Some(packet.received_ns?.saturating_sub(packet.sent_ns?) as f64)
+    };
+    let least = (0..packets.len())
+        .filter_map(delay)
+        .fold(f64::INFINITY, f64::min);
     let most = longest_gap(span, usual);
-    let pauses = gaps.iter().zip(planned);
-    let pauses = pauses.filter(|(gap, planned)| *gap - usual.max(*planned) > most);
-    match pauses.count() {
-        0 => false,
-        1..=FEW => true,
-        _ => off_plan(&went, |at| due(at) as f64) > OFF_PLAN * span,
+    // For so long a packet waited, and the queue behind it was not empty.
+    let waited = |at: usize| delay(at).map_or(0.0, |delay| delay - least);
+    let is_harmful = |at: &usize| {
+        let (before, after) = (went[*at].0, went[*at + 1].0);
+        let planned = due(after).saturating_sub(due(before)) as f64;
+        let pause = gaps[*at] - usual.max(planned);
+        pause > most && pause > waited(before)
+    };
+    let pauses: Vec<usize> = (0..gaps.len()).filter(is_harmful).collect();
+    let is_its_manner =
+        pauses.len() > FEW && off_plan(&went, |at| due(at) as f64) <= OFF_PLAN * span;
+    if pauses.is_empty() || is_its_manner {
+        return Some(all);
     }
+    let starts = std::iter::once(0).chain(pauses.iter().map(|at| went[at + 1].0));
+    let ends = pauses.iter().map(|at| went[*at].0 + 1);
+    let parts = starts
+        .zip(ends.chain([packets.len()]))
+        .map(|(start, end)| start..end);
+    let longest = parts.max_by_key(ExactSizeIterator::len)?;
+    (longest.len() >= FEWEST && longest.len() as f64 >= ENOUGH * packets.len() as f64)
+        .then_some(longest)
 }
 
 /// By how much departures are off the plan, from the earliest to the latest, in nanoseconds.
@@ -116,6 +143,7 @@ fn median(of: &[f64]) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::train::TrainSeen;
     use super::*;
 
     /// Packets sent, and received, at these moments.
@@ -142,24 +170,21 @@ mod tests {
         for gap_ns in [40_000, 55_000, 400_000] {
             let sent = even(100, gap_ns);
             let packets = passed(&sent, &sent);
-            assert!(
-                !sending(&plan(), &packets) && !receiving(&packets),
-                "{gap_ns}"
-            );
+            assert_eq!(sent_whole(&plan(), &packets), Some(0..100), "{gap_ns}");
+            assert!(!receiving(&packets), "{gap_ns}");
         }
         // Ten at once after each sleep, as a sender with long sleeps does.
         let sent: Vec<i64> = (0..100).map(|at| at / 10 * 400_000 + at % 10).collect();
         let packets = passed(&sent, &sent);
-        assert!(!sending(&plan(), &packets) && !receiving(&packets));
+        assert_eq!(sent_whole(&plan(), &packets), Some(0..100));
+        assert!(!receiving(&packets));
         // One interrupt in a train that goes as fast as it can.
         let mut sent = even(100, 2_000);
         for ns in &mut sent[40..] {
             *ns += 10_000;
         }
-        assert!(!sending(
-            &TrainPlan::at_once(100, 1_500),
-            &passed(&sent, &sent)
-        ));
+        let whole = sent_whole(&TrainPlan::at_once(100, 1_500), &passed(&sent, &sent));
+        assert_eq!(whole, Some(0..100));
     }
 
     #[test]
@@ -169,24 +194,35 @@ mod tests {
             *ns += 300_000;
         }
         let packets = passed(&sent, &sent);
-        assert!(sending(&plan(), &packets));
+        assert_eq!(sent_whole(&plan(), &packets), Some(0..60));
+        let counted = TrainSeen::of(plan(), packets.clone());
+        let departed = counted
+            .packets
+            .iter()
+            .filter(|packet| packet.sent_ns.is_some());
+        assert!(departed.count() == 60 && !counted.is_spoilt_here);
+        // Where the last packet before it had waited for longer, the queue was never empty.
+        let mut waiting = packets.clone();
+        for (at, packet) in waiting.iter_mut().enumerate() {
+            packet.received_ns = packet.received_ns.map(|ns| ns + 8_000 * at as i64);
+        }
+        assert_eq!(sent_whole(&plan(), &waiting), Some(0..100));
         // What comes after the path's pause is no receiver's.
         assert!(!receiving(&packets));
-        // Three pauses, each a third of the train: others had the CPU.
-        for ns in &mut sent[20..] {
-            *ns += 2_000_000;
+        // Four pauses, of which no part is long enough: others had the CPU.
+        for from in [10, 20, 30, 75] {
+            for ns in &mut sent[from..] {
+                *ns += 2_000_000;
+            }
         }
-        for ns in &mut sent[80..] {
-            *ns += 2_000_000;
-        }
-        assert!(sending(&plan(), &passed(&sent, &sent)));
+        assert_eq!(sent_whole(&plan(), &passed(&sent, &sent)), None);
         let mut missing = passed(&even(100, 40_000), &even(100, 40_000));
         missing[7].sent_ns = None;
-        assert!(!sending(&plan(), &missing));
+        assert_eq!(sent_whole(&plan(), &missing), Some(0..100));
         for packet in &mut missing[20..30] {
             packet.sent_ns = None;
         }
-        assert!(sending(&plan(), &missing));
+        assert_eq!(sent_whole(&plan(), &missing), None);
     }
 
     #[test]
@@ -212,8 +248,8 @@ mod tests {
 
     #[test]
     fn no_train_at_all_is_none() {
-        assert!(!sending(&plan(), &[]) && !receiving(&[]));
+        assert!(sent_whole(&plan(), &[]).is_some() && !receiving(&[]));
         let lost = vec![Passed::default(); 100];
-        assert!(sending(&plan(), &lost) && !receiving(&lost));
+        assert!(sent_whole(&plan(), &lost).is_none() && !receiving(&lost));
     }
 }

@@ -63,7 +63,7 @@ impl TrainPlan {
 /// What became of a packet of a train.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Passed {
-    /// When it departed by the sender's clock, in nanoseconds; `None` where it never went.
+    /// When it departed by the sender's clock, in nanoseconds; `None` where it never went, or does not count.
     pub sent_ns: Option<i64>,
     /// When it arrived by the receiver's clock, in nanoseconds; `None` where it did not.
     pub received_ns: Option<i64>,
@@ -85,10 +85,17 @@ pub struct TrainSeen {
 }
 
 impl TrainSeen {
-    /// A train by its stamps, which show, too, whether sender or receiver was held up.
-    pub fn of(plan: TrainPlan, packets: Vec<Passed>) -> Self {
+    /// A train by its stamps, which show, too, whether sender or receiver was held up. Where the sender was, for once, the longer part of
+    /// the train counts alone: the departures of the others are taken out.
+    pub fn of(plan: TrainPlan, mut packets: Vec<Passed>) -> Self {
+        let whole = held_up::sent_whole(&plan, &packets);
+        if let Some(whole) = &whole {
+            let others = packets.iter_mut().enumerate();
+            let others = others.filter(|(at, _)| !whole.contains(at));
+            others.for_each(|(_, packet)| packet.sent_ns = None);
+        }
         Self {
-            is_spoilt_here: held_up::sending(&plan, &packets),
+            is_spoilt_here: whole.is_none(),
             is_spoilt_there: held_up::receiving(&packets),
             plan,
             packets,
