@@ -309,7 +309,11 @@ impl<'a> Flows<'a> {
             };
             // The last ones may still be on their way: what follows them was faster.
             let rest = packets - from;
-            let is_whole = told.iter().take(rest).last().is_some_and(Option::is_some);
+            let is_whole = told
+                .iter()
+                .take(rest)
+                .next_back()
+                .is_some_and(Option::is_some);
             let told = match is_whole || from + told.len() < packets {
                 true => told,
                 false => {

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::train::{Passed, TrainPlan};
+use super::train::{Passed, TrainPlan, TrainSeen};
 
 /// A pause counts that is longer than this part of the train, than so many of its usual gaps, and than this, in nanoseconds.
 const PART: f64 = 0.04;
@@ -26,9 +26,28 @@ const NEAR: f64 = 0.1;
 /// together.
 const FEW: usize = 2;
 
+impl TrainSeen {
+    /// A train by its stamps, which show, too, whether sender or receiver was held up. Where the sender was, for once, the longer part of
+    /// the train counts alone: the departures of the others are taken out.
+    pub fn of(plan: TrainPlan, mut packets: Vec<Passed>) -> Self {
+        let whole = sent_whole(&plan, &packets);
+        if let Some(whole) = &whole {
+            let others = packets.iter_mut().enumerate();
+            let others = others.filter(|(at, _)| !whole.contains(at));
+            others.for_each(|(_, packet)| packet.sent_ns = None);
+        }
+        Self {
+            is_spoilt_here: whole.is_none(),
+            is_spoilt_there: receiving(&packets),
+            plan,
+            packets,
+        }
+    }
+}
+
 /// Which packets the sender sent as one train: all of them, or the longest part without a pause in which the queue on the way may have
 /// emptied. Nothing where that is too few, or too many were not sent.
-pub(super) fn sent_whole(plan: &TrainPlan, packets: &[Passed]) -> Option<Range<usize>> {
+fn sent_whole(plan: &TrainPlan, packets: &[Passed]) -> Option<Range<usize>> {
     let all = 0..packets.len();
     let went: Vec<(usize, i64)> = packets
         .iter()
@@ -103,7 +122,7 @@ fn longest_gap(span: f64, usual: f64) -> f64 {
 }
 
 /// Whether arrivals paused, after which those that had come meanwhile were stamped at once.
-pub(super) fn receiving(packets: &[Passed]) -> bool {
+fn receiving(packets: &[Passed]) -> bool {
     let came = || packets.iter().filter_map(|packet| packet.received_ns);
     let gaps = gaps(came());
     let (Some(usual), Some(span)) = (median(&gaps), span(came())) else {
@@ -143,7 +162,6 @@ fn median(of: &[f64]) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::train::TrainSeen;
     use super::*;
 
     /// Packets sent, and received, at these moments.

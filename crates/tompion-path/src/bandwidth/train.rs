@@ -1,7 +1,5 @@
 //! Trains of packets: as they are asked for, and as they passed.
 
-use super::held_up;
-
 /// A train to be sent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrainPlan {
@@ -85,23 +83,6 @@ pub struct TrainSeen {
 }
 
 impl TrainSeen {
-    /// A train by its stamps, which show, too, whether sender or receiver was held up. Where the sender was, for once, the longer part of
-    /// the train counts alone: the departures of the others are taken out.
-    pub fn of(plan: TrainPlan, mut packets: Vec<Passed>) -> Self {
-        let whole = held_up::sent_whole(&plan, &packets);
-        if let Some(whole) = &whole {
-            let others = packets.iter_mut().enumerate();
-            let others = others.filter(|(at, _)| !whole.contains(at));
-            others.for_each(|(_, packet)| packet.sent_ns = None);
-        }
-        Self {
-            is_spoilt_here: whole.is_none(),
-            is_spoilt_there: held_up::receiving(&packets),
-            plan,
-            packets,
-        }
-    }
-
     /// The rate of departures in bits a second; `None` of fewer than two, or all at one moment.
     pub fn sent_bps(&self) -> Option<f64> {
         let mut sent = self.packets.iter().filter_map(|p| p.sent_ns);
