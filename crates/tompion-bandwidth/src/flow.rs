@@ -80,7 +80,6 @@ pub(crate) struct Flows<'a> {
     round_trip_ns: u64,
     sockets: Vec<StampingSocket>,
     flows: Vec<Flow>,
-    sleeper: Sleeper,
     log: TrainLog,
     packet: Vec<u8>,
     incoming: ReceiveBatch,
@@ -113,7 +112,6 @@ impl<'a> Flows<'a> {
             round_trip_ns: far_end.round_trip_ns.unsigned_abs(),
             sockets: Vec::new(),
             flows: Vec::new(),
-            sleeper: Sleeper::new(settings.timers.policy()),
             log: TrainLog::new(MOST_PACKETS),
             packet: vec![0; bytes],
             incoming: ReceiveBatch::new(AT_ONCE, bytes.max(2_048)),
@@ -229,11 +227,13 @@ impl<'a> Flows<'a> {
         if let Some(Speaker::Trains(sender)) = self.flows.first().map(|flow| &flow.speaker) {
             self.packet.copy_from_slice(&sender.packet());
         }
+        let takes = Duration::from_nanos(plan.due_ns.last().copied().unwrap_or_default());
+        let mut sleeper = Sleeper::new(self.settings.timers.policy(takes));
         let all = &mut self.flows;
         let is_whole = send_train(
             &self.sockets[..flows],
             &train,
-            &mut self.sleeper,
+            &mut sleeper,
             &mut self.packet,
             &mut |index, user_ns, packet| {
                 all[index % flows].write(index / flows, user_ns, packet);

@@ -7,7 +7,9 @@ use tompion_path::bandwidth::{Asked, METHODS, MethodEntry};
 use tompion_stamp::Key;
 use tompion_time::sleep::{Budget, Policy};
 
-/// How much of a second trains may spin: the rest is left to others, softirq threads among them.
+/// A train that is over in this time is paced by spinning throughout: whoever sleeps is late on a busy machine.
+const SHORT: Duration = Duration::from_millis(30);
+/// How much of a second longer trains may spin: the rest is left to others, softirq threads among them.
 const SPINS: Budget = Budget::nanoseconds_per_second(500_000_000);
 
 /// By which timers a train is paced.
@@ -31,8 +33,10 @@ impl Timers {
         }
     }
 
-    pub(crate) const fn policy(self) -> Policy {
+    /// For a train that takes so long.
+    pub(crate) fn policy(self, takes: Duration) -> Policy {
         match self {
+            Self::Precise if takes <= SHORT => Policy::Spin,
             Self::Precise => Policy::Hybrid { budget: SPINS },
             Self::System => Policy::System,
         }

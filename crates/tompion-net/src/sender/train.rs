@@ -18,8 +18,9 @@ use crate::wait::Stop;
 /// How long transmit stamps are waited for after the last packet, in nanoseconds, and how long between two looks.
 const PATIENCE_NS: u64 = 100_000_000;
 const LOOK_NS: u64 = 500_000;
-/// The longest piece of a wait that a stop cannot end, in nanoseconds.
+/// The longest piece of a wait that a stop cannot end, in nanoseconds, and the last one, in which the sleeper alone waits.
 const PIECE_NS: u64 = 20_000_000;
+const NEAR_NS: u64 = 2_000_000;
 /// Entries of the error queue that are read by one call.
 const AT_ONCE: usize = 64;
 /// And of entries that are left from before a train.
@@ -127,8 +128,9 @@ pub fn send_train<H: Host>(
             due_ns: due,
             ..OfTrain::default()
         };
-        while monotonic_ns().saturating_add(PIECE_NS) < due && !stop.is_set() {
-            sleeper.sleep_until_ns(monotonic_ns().saturating_add(PIECE_NS / 2));
+        while monotonic_ns().saturating_add(NEAR_NS) < due && !stop.is_set() {
+            let piece = monotonic_ns().saturating_add(PIECE_NS);
+            tompion_time::sleep::sleep_until_ns(piece.min(due - NEAR_NS));
         }
         if stop.is_set() {
             is_whole = false;

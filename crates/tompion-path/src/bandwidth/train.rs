@@ -52,6 +52,14 @@ impl TrainPlan {
         self.due_ns.len()
     }
 
+    /// The rate that it is to have on average, in bits a second; nothing where it goes at once.
+    pub fn bps(&self) -> Option<f64> {
+        let (first, last) = (self.due_ns.first()?, self.due_ns.last()?);
+        let span_ns = last.saturating_sub(*first);
+        let more = self.due_ns.len().saturating_sub(1) as f64;
+        (span_ns > 0).then(|| more * f64::from(self.bytes) * 8e9 / span_ns as f64)
+    }
+
     /// How many bytes these are.
     pub fn all_bytes(&self) -> u64 {
         self.due_ns.len() as u64 * u64::from(self.bytes)
@@ -108,6 +116,8 @@ mod tests {
         let rate = 1_000.0 * 12_000.0 * 1e9 / span_ns;
         assert!((rate / 7e9 - 1.0).abs() < 1e-6, "{rate}");
         assert_eq!(train.all_bytes(), 1_501_500);
+        assert!((train.bps().unwrap() / 7e9 - 1.0).abs() < 1e-6);
+        assert_eq!(TrainPlan::at_once(9, 1_500).bps(), None);
     }
 
     #[test]

@@ -48,6 +48,9 @@ const FARTHEST: f64 = 0.75;
 /// Half the width of the interval over the capacity: narrower than the first is narrow enough, wider than the second no number.
 const NARROW: f64 = 0.006;
 const TOO_WIDE: f64 = 0.04;
+/// A sender that reaches less of a rate has missed it; and it is not thought to be slower than this.
+const MISSED: f64 = 0.95;
+const MOST_BEHIND: f64 = 0.35;
 /// The longest silence between two trains, in nanoseconds.
 const MOST_SILENCE_NS: f64 = 500e6;
 /// So many trains are sent below what was found to be left, to see whether that is so: so far below, in standard deviations of a train's
@@ -116,8 +119,10 @@ struct Ours {
     /// The fastest arrivals of a train.
     fastest_bps: f64,
     unstretched: Vec<f64>,
-    /// The rates of trains in which the sender was held up.
-    spoilt_bps: Vec<f64>,
+    /// The rates of trains in which the sender was held up, or slower than it was asked to be.
+    missed_bps: Vec<f64>,
+    /// As part of the rate that the last train was to have, the rate that it had.
+    reached: f64,
     policed: Vec<policed::Seen>,
     shaped: Vec<shaped::Seen>,
     sent: u32,
@@ -149,7 +154,8 @@ impl Ours {
             link: None,
             fastest_bps: 0.0,
             unstretched: Vec::new(),
-            spoilt_bps: Vec::new(),
+            missed_bps: Vec::new(),
+            reached: 1.0,
             policed: Vec::new(),
             shaped: Vec::new(),
             sent: 0,
@@ -211,6 +217,11 @@ impl Ours {
     }
 
     fn after_approach(&mut self, tries: u32, seen: Response) -> Step {
+        if seen.stretch < STRETCHED && self.reached < MISSED && tries < 4 {
+            self.phase = Phase::Approach(tries + 1);
+            let asked_bps = seen.rate_bps / self.reached;
+            return self.at(asked_bps / self.reached.clamp(MOST_BEHIND, 1.0));
+        }
         if seen.stretch < STRETCHED {
             // As fast as it arrives when it is too fast: nobody else is there, or few.
             let capacity_bps = seen.rate_bps.max(self.fastest_bps);
@@ -232,7 +243,7 @@ impl Ours {
             return self.measure();
         }
         self.phase = Phase::Approach(tries + 1);
-        self.at(self.too_fast_by(link, 0.2))
+        self.at(self.too_fast_by(link, 0.2) / self.reached.clamp(MOST_BEHIND, 1.0))
     }
 
     fn too_fast_by(&self, link: Link, part: f64) -> f64 {
@@ -293,7 +304,8 @@ impl Ours {
         let excess = excess.clamp(LEAST_EXCESS, MOST_EXCESS);
         let part = excess + SPREAD * halving(self.step);
         self.step += 1;
-        self.at(self.too_fast_by(link, part))
+        // A sender that is late is asked for more, so that it is fast enough.
+        self.at(self.too_fast_by(link, part) / self.reached.clamp(MOST_BEHIND, 1.0))
     }
 
     fn after_measure(&mut self, seen: Response) -> Step {
@@ -397,9 +409,9 @@ impl Ours {
                     trains: self.sent,
                 };
             }
-            if 2 * self.spoilt_here > self.sent && !self.spoilt_bps.is_empty() {
+            if 2 * self.missed_bps.len() > self.sent as usize {
                 return Ending::HostLimited {
-                    reached_bps: middle(&self.spoilt_bps),
+                    reached_bps: middle(&self.missed_bps),
                 };
             }
             if !self.unstretched.is_empty() {
@@ -580,7 +592,7 @@ impl Method for Ours {
         };
         if last.is_spoilt_here {
             self.spoilt_here += 1;
-            self.spoilt_bps.extend(last.sent_bps());
+            self.missed_bps.extend(last.sent_bps());
         }
         self.spoilt_there += u32::from(last.is_spoilt_there && !last.is_spoilt_here);
         if last.is_spoilt_here || last.is_spoilt_there {
@@ -602,6 +614,10 @@ impl Method for Ours {
             };
         };
         self.rise_ns = seen.rise_ns;
+        self.reached = last.plan.bps().map_or(1.0, |asked| seen.rate_bps / asked);
+        if self.reached < MISSED {
+            self.missed_bps.push(seen.rate_bps);
+        }
         self.lost_at_once |= seen.lost > LOST && seen.rise_ns < WAITED * seen.lasts_ns;
         let all = arrivals(last);
         self.least_delay = all.iter().map(|a| a.delay).fold(self.least_delay, f64::min);
