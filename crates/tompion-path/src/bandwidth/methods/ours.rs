@@ -402,6 +402,12 @@ impl Ours {
             };
         }
         let near = self.near();
+        if 2 * self.spoilt_here > self.sent {
+            // What the others say was said beside whatever spoilt these.
+            return Ending::HostLimited {
+                reached_bps: middle(&self.missed_bps),
+            };
+        }
         let Some(link) = self.link.filter(|_| near.len() >= 3) else {
             if 2 * self.spoilt_there > self.sent {
                 return Ending::ReceiverLimited {

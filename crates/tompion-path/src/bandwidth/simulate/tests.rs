@@ -103,6 +103,27 @@ fn the_others_are_near_beside_even_traffic_with_perfect_clocks() {
     }
 }
 
+/// A sender that pauses within most of its trains gets no number, whatever the rest of them say.
+#[test]
+fn no_number_comes_of_trains_that_a_host_spoiled() {
+    let mut path =
+        SimulatedPath::new(&[link(300_000_000, 100_000_000, CrossPattern::Constant)], 1).unwrap();
+    let mut ours = method("tompion").unwrap()(&Asked::default());
+    let (mut last, mut sent) = (None, 0);
+    let ending = loop {
+        match ours.next(last.as_ref()) {
+            Step::Done(ending) => break ending,
+            Step::Send(plan) => {
+                sent += 1;
+                let mut seen = send(plan, &mut path, &mut Ends::perfect());
+                seen.is_spoilt_here = sent % 3 > 0;
+                last = Some(seen);
+            }
+        }
+    };
+    assert!(matches!(ending, Ending::HostLimited { .. }), "{ending:?}");
+}
+
 /// A path by its number: some hops, of which one has least left.
 fn random_path(seed: u64) -> Vec<Hop> {
     let mut chance = ChaCha8Rng::seed_from_u64(seed);
