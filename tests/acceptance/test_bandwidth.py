@@ -123,3 +123,39 @@ def test_in_virtual_time_the_truth_is_known():
         refused = tompion("bandwidth", "simulate", *wrong, check=None)
         assert refused.returncode == 1 and refused.stderr, wrong
     assert tompion("bandwidth", check=None).returncode == 1
+
+
+# What is no reflector: one sends back whatever comes, one floods whoever speaks to it, one answers as a
+# reflector does, but for stamps that go backwards.
+ANYTHING = """
+import socket, struct, sys, threading
+def serve(port, answer):
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(("0.0.0.0", port))
+    while True:
+        packet, whom = s.recvfrom(65535); answer(s, packet, whom)
+def flood(s, packet, whom):
+    for _ in range(20000): s.sendto(packet[::-1], whom)
+ticks = [2**40]
+def backwards(s, packet, whom):
+    ticks[0] -= 2**30
+    moment = struct.pack("!Q", ticks[0])
+    s.sendto(packet[:4] + moment + packet[12:16] + moment + packet[:4] + packet[4:14] + bytes(6) + packet[44:], whom)
+for port, answer in [(862, lambda s, p, w: s.sendto(p, w)), (863, flood), (864, backwards)]:
+    threading.Thread(target=serve, args=(port, answer)).start()
+"""
+
+
+def test_a_far_end_that_is_none_is_told_in_time(tmp_path):
+    (tmp_path / "anything.py").write_text(ANYTHING)
+    lines = [
+        f"timeout 40 {TOMPION} bandwidth $FAR_END --port {port} --max-time 5s >{tmp_path}/{port}.out 2>{tmp_path}/{port}; echo $? >>{tmp_path}/{port}"
+        for port in [862, 863, 864]
+    ]
+    over(("--rtt", "2ms", "--rate", "100M"), "\n".join(lines), tmp_path, far_end=f"exec python3 {tmp_path}/anything.py")
+    for port in [862, 863, 864]:
+        said = (tmp_path / str(port)).read_text().splitlines()
+        if port == 864:
+            # Stamps that go backwards say nothing.
+            assert said == ["0"] and "receiver-limited" in (tmp_path / "864.out").read_text(), said
+        else:
+            assert len(said) == 2 and said[1] == "1", (port, said)

@@ -23,7 +23,9 @@ pub fn in_words(ending: &Ending, bytes: u32, sent: u64) -> String {
             format!("host-limited: this sender reached {}", rate(*reached_bps))
         }
         Ending::ReceiverLimited { spoilt, trains } => {
-            format!("receiver-limited: the far end was held up in {spoilt} of {trains} trains")
+            format!(
+                "receiver-limited: the far end's stamps of {spoilt} of {trains} trains say nothing"
+            )
         }
         Ending::TooVariable { low_bps, high_bps } => format!(
             "path too variable: between {} and {}",

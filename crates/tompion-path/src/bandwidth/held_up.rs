@@ -121,13 +121,17 @@ fn longest_gap(span: f64, usual: f64) -> f64 {
     (PART * span).max(GAPS * usual).max(LEAST_NS)
 }
 
-/// Whether arrivals paused, after which those that had come meanwhile were stamped at once.
+/// Whether arrivals paused, after which those that had come meanwhile were stamped at once; or whether they are of one moment or go
+/// backwards, as no train's do.
 fn receiving(packets: &[Passed]) -> bool {
     let came = || packets.iter().filter_map(|packet| packet.received_ns);
     let gaps = gaps(came());
     let (Some(usual), Some(span)) = (median(&gaps), span(came())) else {
         return false;
     };
+    if span <= 0.0 && gaps.len() >= FEWEST {
+        return true;
+    }
     let most = longest_gap(span, usual);
     let at_once = |after: usize| {
         let next = gaps.get(after + 1..after + 1 + AT_ONCE);
@@ -258,6 +262,8 @@ mod tests {
         };
         assert!(receiving(&passed(&sent, &late(&[50]))));
         assert!(!receiving(&passed(&sent, &late(&[]))));
+        let backwards: Vec<i64> = sent.iter().map(|ns| -ns).collect();
+        assert!(receiving(&passed(&sent, &backwards)) && receiving(&passed(&sent, &[7; 100])));
         assert!(
             !receiving(&passed(&sent, &late(&[10, 30, 50, 70]))),
             "let go by turns"
