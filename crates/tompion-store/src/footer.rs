@@ -14,6 +14,9 @@ use super::thrift::{BINARY, BYTE, FALSE, I32, Input, LIST, STOP, STRUCT, TRUE, g
 const END: u64 = 8;
 const MAGIC: &[u8] = b"PAR1";
 
+/// The longest footer, which is read as a whole: of as many columns as are read, with two values of each.
+const MOST_BYTES: u64 = 1 << 26;
+
 /// How many elements a schema may have, and how deep they may lie within one another. Side tables
 /// have at most 1024 columns, and those of other programs may stand beside our own.
 const MOST: u64 = 1 << 14;
@@ -42,10 +45,18 @@ pub(super) fn check(file: &File) -> Result<()> {
     };
     file.read_exact_at(&mut end, at)?;
     let (footer, magic) = end.split_at(4);
+    if magic != MAGIC {
+        return Ok(());
+    }
     let footer = footer.iter().rev().fold(0, |n, b| n << 8 | u64::from(*b));
+    if footer > MOST_BYTES {
+        return Err(general(format!(
+            "the footer has {footer} bytes, at most {MOST_BYTES} are read"
+        )));
+    }
     match at.checked_sub(footer) {
-        Some(begin) if magic == MAGIC => metadata(&mut Input::new(file, "the footer", begin, at)),
-        _ => Ok(()),
+        Some(begin) => metadata(&mut Input::new(file, "the footer", begin, at)),
+        None => Ok(()),
     }
 }
 
@@ -303,8 +314,19 @@ mod tests {
         behind(&[0x16, 0, 0xd9, 0x16, 0]).unwrap();
         behind(&[0x39, 0x1c, STOP]).unwrap();
         behind(&[0x29, 0x1c, 0x19, 0x1c, STOP, STOP]).unwrap();
+        // A row group with one column, whose description has this field.
+        let of_column = |field: &[u8]| {
+            let head = [0x29, 0x1c, 0x19, 0x1c, 0x3c];
+            [&head, field, &[STOP, STOP, STOP]].concat()
+        };
+        // How many there are of each level: two, and of more than a schema has.
+        behind(&of_column(&[0x0c, 0x20, 0x39, 0x26, 0, 0, STOP])).unwrap();
+        let levels = of_column(&[&[0x0c, 0x20, 0x39, 0xf6, 65], &[0; 65][..], &[STOP]].concat());
+        let encodings = of_column(&[&[0x29, 0xf5, 65], &[0; 65][..]].concat());
         for (wrong, why) in [
-            (&[&[0xe9, 0xf1], &many[..]].concat()[..], "list of truths"),
+            (&levels[..], "a list of 65, at most 64"),
+            (&encodings, "a list of 65, at most 64"),
+            (&[&[0xe9, 0xf1], &many[..]].concat(), "list of truths"),
             (&[&[0xe9, 0x19, 0xf1], &many[..]].concat(), "list of truths"),
             (&[&[0xeb], &many[..], &[0x11]].concat(), "field of type 11"),
             (
@@ -337,5 +359,15 @@ mod tests {
             let error = behind(wrong).unwrap_err();
             assert!(error.contains(why), "{why}: {error}");
         }
+    }
+
+    #[test]
+    fn a_footer_of_more_than_is_read_at_once_is_refused() {
+        let file = tempfile::tempfile().unwrap();
+        let length = MOST_BYTES as u32 + 1;
+        let end = [&length.to_le_bytes(), MAGIC].concat();
+        file.write_all_at(&end, 2 * MOST_BYTES).unwrap();
+        let error = check(&file).unwrap_err().to_string();
+        assert!(error.contains("67108865 bytes, at most"), "{error}");
     }
 }

@@ -12,9 +12,10 @@ use parquet::column::reader::{get_column_reader, get_typed_column_reader};
 use parquet::column::writer::{ColumnCloseResult, get_typed_column_writer_mut};
 use parquet::data_type::{BoolType, ByteArrayType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::{KeyValue, RowGroupMetaData};
+use parquet::file::metadata::{KeyValue, ParquetStatisticsPolicy, RowGroupMetaData};
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
 use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::serialized_reader::ReadOptionsBuilder;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{ColumnDescPtr, SchemaDescriptor, Type};
 
@@ -289,7 +290,15 @@ impl ParquetFile {
 
     pub(super) fn of_file(path: &Path, file: File) -> Result<Self> {
         let same = file.try_clone().map_err(Error::io(path, "opening"))?;
-        let read = || footer::check(&file).and_then(|()| SerializedFileReader::new(same));
+        // Nothing here goes by statistics, which others may have made as long as they like.
+        let options = ReadOptionsBuilder::new()
+            .with_column_stats_policy(ParquetStatisticsPolicy::SkipAll)
+            .with_size_stats_policy(ParquetStatisticsPolicy::SkipAll)
+            .build();
+        let read = || {
+            footer::check(&file)?;
+            SerializedFileReader::new_with_options(same, options)
+        };
         let reader = caught(path, read)?.map_err(|e| {
             let why = format!("not a whole Parquet file ({e}); {DAMAGED}");
             by_system(path, &e).unwrap_or_else(|| Error::invalid(path, why))

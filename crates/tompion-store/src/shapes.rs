@@ -10,16 +10,29 @@ const BYTES: Shape = Shape::Plain(BINARY);
 const REAL: Shape = Shape::Plain(DOUBLE);
 const NOTHING: Shape = Shape::Struct(&[]);
 
+/// How many elements a list of a column has at most. Those that programs write have as many as there
+/// are levels, encodings or parts of a column's path; the library takes eight bytes and more for one that
+/// the file has in a single byte.
+const FEW: u64 = 64;
+
+/// How many columns' order a file may tell, and a row group by how many it may be sorted.
+const COLUMNS: u64 = 1 << 14;
+const SORTED: u64 = 1 << 10;
+
+const fn few(element: &'static Shape) -> Shape {
+    Shape::List(FEW, element)
+}
+
 /// `FileMetaData`, but for version, schema, row groups and metadata by keys.
 pub(super) const FILE: Fields = &[
     (3, LONG),
     (6, BYTES),
-    (7, Shape::List(&Shape::Struct(COLUMN_ORDER))),
+    (7, Shape::List(COLUMNS, &Shape::Struct(COLUMN_ORDER))),
     (8, Shape::Struct(ENCRYPTION)),
     (9, BYTES),
 ];
 
-const KEYS: Shape = Shape::List(&Shape::Struct(KEY_VALUE));
+const KEYS: Shape = few(&Shape::Struct(KEY_VALUE));
 
 /// `KeyValue`.
 pub(super) const KEY_VALUE: Fields = &[(1, BYTES), (2, BYTES)];
@@ -31,10 +44,10 @@ const CIPHER: Fields = &[(1, BYTES), (2, BYTES), (3, Shape::Truth)];
 
 /// `RowGroup`.
 pub(super) const ROW_GROUP: Fields = &[
-    (1, Shape::List(&Shape::Struct(CHUNK))),
+    (1, Shape::List(COLUMNS, &Shape::Struct(CHUNK))),
     (2, LONG),
     (3, LONG),
-    (4, Shape::List(&Shape::Struct(SORTING))),
+    (4, Shape::List(SORTED, &Shape::Struct(SORTING))),
     (5, LONG),
     (6, LONG),
     (7, Shape::Plain(I16)),
@@ -58,14 +71,14 @@ pub(super) const CHUNK: Fields = &[
 /// `ColumnCryptoMetaData`.
 const CRYPTO: Fields = &[
     (1, NOTHING),
-    (2, Shape::Struct(&[(1, Shape::List(&BYTES)), (2, BYTES)])),
+    (2, Shape::Struct(&[(1, few(&BYTES)), (2, BYTES)])),
 ];
 
 /// `ColumnMetaData`.
 const COLUMN: Fields = &[
     (1, NUMBER),
-    (2, Shape::List(&NUMBER)),
-    (3, Shape::List(&BYTES)),
+    (2, few(&NUMBER)),
+    (3, few(&BYTES)),
     (4, NUMBER),
     (5, LONG),
     (6, LONG),
@@ -77,7 +90,7 @@ const COLUMN: Fields = &[
     (12, Shape::Struct(STATISTICS)),
     (
         13,
-        Shape::List(&Shape::Struct(&[(1, NUMBER), (2, NUMBER), (3, NUMBER)])),
+        few(&Shape::Struct(&[(1, NUMBER), (2, NUMBER), (3, NUMBER)])),
     ),
     (14, LONG),
     (15, NUMBER),
@@ -98,10 +111,10 @@ const STATISTICS: Fields = &[
 ];
 
 /// `SizeStatistics`.
-const SIZES: Fields = &[(1, LONG), (2, Shape::List(&LONG)), (3, Shape::List(&LONG))];
+const SIZES: Fields = &[(1, LONG), (2, few(&LONG)), (3, few(&LONG))];
 
 /// `GeospatialStatistics`.
-const PLACES: Fields = &[(1, Shape::Struct(BOX)), (2, Shape::List(&NUMBER))];
+const PLACES: Fields = &[(1, Shape::Struct(BOX)), (2, few(&NUMBER))];
 const BOX: Fields = &[
     (1, REAL),
     (2, REAL),

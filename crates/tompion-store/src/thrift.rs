@@ -27,7 +27,8 @@ pub(super) enum Shape {
     /// A truth value, which lies in the type.
     Truth,
     Struct(Fields),
-    List(&'static Shape),
+    /// Of so many elements at most.
+    List(u64, &'static Shape),
 }
 
 /// Fields of a structure by their numbers.
@@ -151,8 +152,14 @@ impl<'a> Input<'a> {
             (Shape::Plain(kind), of) if *kind == of => self.pass(of, depth)?,
             (Shape::Truth, TRUE | FALSE) => {}
             (Shape::Struct(fields), STRUCT) => self.structure(fields, depth + 1)?,
-            (Shape::List(element), LIST) => {
+            (Shape::List(most, element), LIST) => {
                 let (count, of) = self.list()?;
+                if count > *most {
+                    let what = self.what;
+                    return Err(general(format!(
+                        "{what} has a list of {count}, at most {most} are read"
+                    )));
+                }
                 for _ in 0..count {
                     if !self.shaped(element, of, depth + 1)? {
                         return Ok(false);
