@@ -23,6 +23,7 @@ mod json_size;
 mod keys;
 mod leftovers;
 mod limits;
+mod links;
 mod magnitudes;
 mod pages;
 mod parquet_file;

@@ -51,6 +51,10 @@ pub(super) const COUNT: u64 = 1 << 62;
 /// The longest period, in nanoseconds: its picoseconds are an `i64`.
 pub(super) const PERIOD_NS: u64 = i64::MAX as u64 / 1000;
 
+/// Row groups of all files of a run that are read, and their columns: each takes hundreds of bytes as long as its
+/// file is open. As many trials as descriptions have room for have fewer.
+pub(super) const CHUNKS: u64 = 1 << 19;
+
 /// Columns of a side table.
 pub(super) const COLUMNS: usize = 1024;
 

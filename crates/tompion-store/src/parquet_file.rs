@@ -358,6 +358,12 @@ impl ParquetFile {
         groups.map(|g| g.num_rows().cast_unsigned()).collect()
     }
 
+    /// How many row groups and columns of these its footer describes.
+    pub(super) fn chunks(&self) -> u64 {
+        let groups = self.reader.metadata().row_groups().iter();
+        groups.map(|g| 1 + g.columns().len() as u64).sum()
+    }
+
     /// Rows of the whole file.
     pub(super) fn rows(&self) -> u64 {
         let rows = self.reader.metadata().file_metadata().num_rows();

@@ -12,6 +12,7 @@ use super::column::{form_of_checksum, hexadecimal};
 use super::directory::Directory;
 use super::json_size::JsonSize;
 use super::keys::Keys;
+use super::links::Links;
 use super::parquet_file::{ParquetFile, open_regular};
 use super::places::Places;
 use super::turn::Turn;
@@ -171,9 +172,9 @@ impl Run {
             bytes: 0,
             filling: Mutex::default(),
         };
-        let places = run.check_listed()?;
+        let (places, links) = run.check_listed()?;
         if run.record.status == Status::Running {
-            run.recover(places, found.size)?;
+            run.recover(places, links, found.size)?;
         }
         Keys::of(run.record.trials.iter().map(|trial| &trial.factors))
             .map_err(|why| Error::invalid(directory.path(), why.to_string()))?;
@@ -183,8 +184,9 @@ impl Run {
         Ok(run)
     }
 
-    fn check_listed(&self) -> Result<Places> {
+    fn check_listed(&self) -> Result<(Places, Links)> {
         let mut places = Places::new(self.record.files.is_empty());
+        let mut links = Links::default();
         for (i, trial) in self.record.trials.iter().enumerate() {
             let listed = match trial.id as usize == i {
                 true => self.tables.check(trial),
@@ -203,8 +205,9 @@ impl Run {
             })?;
             // Of finished runs the checksum of the whole file says as much.
             if self.record.files.is_empty() {
+                self.take_links(&mut links, trial)?;
                 let at = &trial.tables[table::SAMPLES];
-                let file = ParquetFile::open(self.directory(), &at.file)?;
+                let file = self.tables.file(at)?;
                 let rows = file.rows();
                 if rows != at.rows {
                     let why = format!("holds {rows} rows, {RUN_FILE} says {}", at.rows);
@@ -212,7 +215,13 @@ impl Run {
                 }
             }
         }
-        Ok(places)
+        Ok((places, links))
+    }
+
+    /// Refuses a trial of whose files one is another's.
+    fn take_links(&self, links: &mut Links, trial: &Trial) -> Result<()> {
+        let mut tables = trial.tables.values();
+        tables.try_for_each(|at| links.take(self.directory(), &at.file))
     }
 
     /// Refuses more rows than files of their size hold, before memory is taken for any; the length of
@@ -243,14 +252,17 @@ impl Run {
     }
 
     /// Adds the trials that the last checkpoint does not list.
-    fn recover(&mut self, mut places: Places, mut size: JsonSize) -> Result<()> {
+    fn recover(&mut self, mut places: Places, mut links: Links, mut size: JsonSize) -> Result<()> {
         loop {
             let id = self.record.trials.len();
             let name = trial_files::sample_file(id);
             if !self.directory().has(&name) {
                 break;
             }
+            // Before its footer is gone through.
+            links.take(self.directory(), &name)?;
             let file = ParquetFile::open(self.directory(), &name)?;
+            self.tables.count(&name, &file)?;
             let trial = trial_files::description(&file, self.tables.version, &mut size)?;
             if trial.id as usize != id || trial.rows() != file.rows() {
                 return Err(file.damaged("belongs to another trial"));
@@ -259,6 +271,7 @@ impl Run {
             if let Err(why) = listed.and_then(|()| places.take(&trial)) {
                 return Err(file.damaged(&format!("its trial is described wrongly: {why}")));
             }
+            self.take_links(&mut links, &trial)?;
             self.record_mut().trials.push(trial);
         }
         let design = &self.record.header.design;
@@ -434,17 +447,46 @@ pub(super) struct Tables {
     files: BTreeMap<String, Mutex<Option<Arc<ParquetFile>>>>,
     /// Their lengths, in bytes.
     sizes: BTreeMap<String, u64>,
+    chunks: Mutex<Chunks>,
+}
+
+/// What the footers of a run's files describe, each counted once.
+#[derive(Debug, Default)]
+struct Chunks {
+    counted: BTreeSet<String>,
+    all: u64,
+}
+
+impl Chunks {
+    /// Counts those of a file, unless they were before; says that they are more than are read.
+    fn add(&mut self, file: &str, chunks: u64) -> std::result::Result<(), Fault> {
+        if self.counted.contains(file) {
+            return Ok(());
+        }
+        let all = self.all.saturating_add(chunks);
+        if all > limits::CHUNKS {
+            return Err(format!(
+                "with it, the files of this run describe {all} row groups and columns of these; at most {} are read",
+                limits::CHUNKS
+            )
+            .into());
+        }
+        self.counted.insert(file.to_owned());
+        self.all = all;
+        Ok(())
+    }
 }
 
 impl Tables {
     /// The tables in the files that a run's record lists, whose bytes are checked.
     pub(super) fn open(directory: &Directory, version: u64, files: &[FileRef]) -> Result<Self> {
         let mut listed = BTreeSet::new();
+        let mut links = Links::default();
         for file in files {
             if !listed.insert(&file.file) {
                 return Err(wrong_file(directory, file, "twice"));
             }
-            check_bytes(directory, file)?;
+            check_bytes(directory, file, &mut links)?;
         }
         let unopened = |f: &FileRef| (f.file.clone(), Mutex::default());
         Ok(Self {
@@ -452,6 +494,7 @@ impl Tables {
             version,
             files: files.iter().map(unopened).collect(),
             sizes: files.iter().map(|f| (f.file.clone(), f.bytes)).collect(),
+            chunks: Mutex::default(),
         })
     }
 
@@ -519,7 +562,9 @@ impl Tables {
     /// The file that a table lies in.
     pub(super) fn file(&self, at: &TableRef) -> Result<Arc<ParquetFile>> {
         let Some(opened) = self.files.get(&at.file) else {
-            return ParquetFile::open(&self.directory, &at.file).map(Arc::new);
+            let file = ParquetFile::open(&self.directory, &at.file)?;
+            self.count(&at.file, &file)?;
+            return Ok(Arc::new(file));
         };
         // Whoever held it when a thread panicked has left it as it was.
         let mut opened = opened
@@ -527,9 +572,20 @@ impl Tables {
             .unwrap_or_else(std::sync::PoisonError::into_inner);
         let file = match opened.take() {
             Some(file) => file,
-            None => Arc::new(ParquetFile::open_whole(&self.directory, &at.file)?),
+            None => {
+                let file = ParquetFile::open_whole(&self.directory, &at.file)?;
+                self.count(&at.file, &file)?;
+                Arc::new(file)
+            }
         };
         Ok(Arc::clone(opened.insert(file)))
+    }
+
+    /// Counts what a file's footer describes.
+    fn count(&self, name: &str, file: &ParquetFile) -> Result<()> {
+        let mut chunks = self.chunks.lock().unwrap_or_else(PoisonError::into_inner);
+        let counted = chunks.add(name, file.chunks());
+        counted.map_err(|why| file.refused(&why.to_string()))
     }
 
     /// Whether every table has one.
@@ -544,8 +600,17 @@ impl Tables {
 
     /// [`Run::side_values`].
     fn side_values(&self, trial: &Trial) -> Result<u64> {
-        side_tables(trial).try_fold(0, |sum: u64, (_, at)| {
-            let file = self.file(at)?;
+        self.values_of(&self.side_files(trial)?)
+    }
+
+    /// A trial's side tables, and the file that each is in: opened once, since its footer is gone through each time.
+    fn side_files<'t>(&self, trial: &'t Trial) -> Result<Vec<SideFile<'t>>> {
+        let opened = |(name, at)| Ok((name, at, self.file(at)?));
+        side_tables(trial).map(opened).collect()
+    }
+
+    fn values_of(&self, tables: &[SideFile<'_>]) -> Result<u64> {
+        tables.iter().try_fold(0, |sum: u64, (_, at, file)| {
             let columns = file.side_columns()?.len() as u64;
             // In version 1 the record does not say.
             let rows = match self.version > 1 {
@@ -557,10 +622,10 @@ impl Tables {
     }
 
     /// Refuses side tables that together hold more values than files of their size, before any is read.
-    fn check_values(&self, trial: &Trial) -> Result<()> {
-        let values = self.side_values(trial)?;
+    fn check_values(&self, trial: &Trial, tables: &[SideFile<'_>]) -> Result<()> {
+        let values = self.values_of(tables)?;
         let mut files = BTreeMap::new();
-        for (_, at) in side_tables(trial) {
+        for (_, at, _) in tables {
             files.insert(&at.file, self.bytes(at)?);
         }
         let bytes = files.values().fold(0, |sum: u64, b| sum.saturating_add(*b));
@@ -586,10 +651,10 @@ impl Tables {
             }
             _ => (None, None),
         };
-        self.check_values(trial)?;
+        let side_files = self.side_files(trial)?;
+        self.check_values(trial, &side_files)?;
         let mut tables = SideTables::new();
-        for (name, at) in side_tables(trial) {
-            let file = self.file(at)?;
+        for (name, at, file) in side_files {
             let columns = trial_files::read_table(&file, name, at, None)?;
             let table = column::to_side_table(columns)
                 .map_err(|e| file.damaged(&format!("unreadable table `{name}` ({e})")))?;
@@ -609,6 +674,9 @@ impl Tables {
     }
 }
 
+/// A side table, and the file that it is in.
+type SideFile<'t> = (&'t str, &'t TableRef, Arc<ParquetFile>);
+
 /// The tables of a trial that only its probe has.
 pub(super) fn side_tables(trial: &Trial) -> impl Iterator<Item = (&str, &TableRef)> {
     const OURS: [&str; 3] = [table::SAMPLES, table::BINS, table::HISTOGRAMS];
@@ -623,7 +691,7 @@ fn wrong_file(directory: &Directory, file: &FileRef, how: &str) -> Error {
 }
 
 /// Checks the length and the checksum of a file of a finished run.
-fn check_bytes(directory: &Directory, file: &FileRef) -> Result<()> {
+fn check_bytes(directory: &Directory, file: &FileRef, links: &mut Links) -> Result<()> {
     let path = directory.path().join(&file.file);
     let is_name = file.file.strip_suffix(".parquet").is_some_and(|stem| {
         stem.split('.').count() <= 2 && stem.split('.').all(limits::is_file_word)
@@ -642,6 +710,7 @@ fn check_bytes(directory: &Directory, file: &FileRef) -> Result<()> {
             &format!("with a wrong checksum: {why}"),
         ));
     }
+    links.take(directory, &file.file)?;
     let mut content = open_regular(directory, &file.file)?;
     let length = content
         .metadata()
@@ -679,6 +748,17 @@ mod tests {
     use std::cell::Cell;
 
     use super::*;
+
+    #[test]
+    fn what_all_footers_of_a_run_describe_is_bounded_together() {
+        let mut chunks = Chunks::default();
+        for file in ["a", "b", "a", "b"] {
+            chunks.add(file, limits::CHUNKS / 2).unwrap();
+        }
+        let why = chunks.add("c", 1).unwrap_err().to_string();
+        assert!(why.contains("describe 524289 row groups"), "{why}");
+        assert!(chunks.add("c", 0).is_ok());
+    }
 
     #[test]
     fn a_run_json_that_is_replaced_without_end_keeps_nobody_waiting() {
