@@ -20,10 +20,9 @@ fn open(path: &Path) -> Result<ParquetFile> {
 /// Damage, in one line.
 pub fn parquet_file(path: &Path) -> Result<()> {
     let file = open(path)?;
-    let bytes = std::fs::metadata(path).map_or(0, |found| found.len());
     for (group, rows) in file.rows_of_groups().into_iter().enumerate() {
         limits::OF_TABLE
-            .check(rows, bytes)
+            .check(rows, file.bytes())
             .map_err(|why| Error::invalid(path, why.to_string()))?;
         column::to_side_table(file.table(group as u32, rows)?)
             .map_err(|e| Error::invalid(path, e.to_string()))?;
@@ -38,9 +37,8 @@ pub fn parquet_file(path: &Path) -> Result<()> {
 /// A table that cannot be read.
 pub fn table_checksum(path: &Path, name: &str, group: u32, rows: u64) -> Result<String> {
     let file = open(path)?;
-    let bytes = std::fs::metadata(path).map_or(0, |found| found.len());
     limits::OF_TABLE
-        .check(rows, bytes)
+        .check(rows, file.bytes())
         .map_err(|why| Error::invalid(path, why.to_string()))?;
     let columns: Vec<Column> = match name {
         table::SAMPLES => file.columns(group, rows, &samples::SAMPLES)?,

@@ -58,7 +58,7 @@ pub(super) const CHUNKS: u64 = 1 << 19;
 /// Columns of a side table.
 pub(super) const COLUMNS: usize = 1024;
 
-/// How many rows files of a size may hold: what needs memory for each row is refused where
+/// How many rows files of a size may hold, by what their pages take, as a `ParquetFile` counts it: what needs memory for each row is refused where
 /// nothing but an attack takes so few bytes.
 pub(super) struct RowLimit {
     what: &'static str,
@@ -122,6 +122,11 @@ impl RowLimit {
             free: self.free / of.max(1),
             ..*self
         }
+    }
+
+    /// Whether so many are whatever the bytes are, which then nobody has to know.
+    pub(super) fn are_free(&self, rows: u64) -> bool {
+        rows <= self.free
     }
 
     pub(super) fn check(&self, rows: u64, bytes: u64) -> Result<(), Fault> {

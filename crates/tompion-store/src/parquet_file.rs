@@ -12,7 +12,9 @@ use parquet::column::reader::{get_column_reader, get_typed_column_reader};
 use parquet::column::writer::{ColumnCloseResult, get_typed_column_writer_mut};
 use parquet::data_type::{BoolType, ByteArrayType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::{KeyValue, ParquetStatisticsPolicy, RowGroupMetaData};
+use parquet::file::metadata::{
+    KeyValue, ParquetMetaData, ParquetStatisticsPolicy, RowGroupMetaData,
+};
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::serialized_reader::ReadOptionsBuilder;
@@ -263,6 +265,8 @@ pub(super) struct ParquetFile {
     file: File,
     /// Whether its bytes are those that were written, as their checksum says.
     is_whole: bool,
+    /// What accounts for its rows: the bytes of its pages.
+    bytes: u64,
     reader: SerializedFileReader<File>,
 }
 
@@ -303,10 +307,15 @@ impl ParquetFile {
             let why = format!("not a whole Parquet file ({e}); {DAMAGED}");
             by_system(path, &e).unwrap_or_else(|| Error::invalid(path, why))
         })?;
+        let length = file.metadata().map_err(Error::io(path, "reading"))?.len();
+        #[cfg(test)]
+        OPENED.set(OPENED.get() + 1);
         Ok(Self {
             path: path.to_path_buf(),
             file,
             is_whole: false,
+            // Neither what a footer says nor what lies between it and the pages is believed.
+            bytes: bytes_of_pages(reader.metadata()).min(length),
             reader,
         })
     }
@@ -379,19 +388,18 @@ impl ParquetFile {
     /// The side table in a row group.
     pub(super) fn table(&self, group: u32, rows: u64) -> Result<Vec<Column>> {
         let columns = self.side_columns()?;
-        let bytes = self.bytes()?;
         let values = rows.saturating_mul(columns.len() as u64);
         limits::OF_VALUES
-            .check(values, bytes)
+            .check(values, self.bytes)
             .map_err(|why| Error::invalid(&self.path, why.to_string()))?;
         let read = |(index, _, kind)| self.read(group, rows, index, kind);
         let read: Result<Vec<Column>> = columns.into_iter().map(read).collect();
         self.with_texts_within_limits(read?)
     }
 
-    fn bytes(&self) -> Result<u64> {
-        let length = self.file.metadata().map(|m| m.len());
-        length.map_err(Error::io(&self.path, "reading"))
+    /// How many bytes its pages take: by them it is judged how many rows it may hold.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// The same columns. So far equal texts share their bytes; all that follows takes each by
@@ -399,7 +407,7 @@ impl ParquetFile {
     fn with_texts_within_limits(&self, columns: Vec<Column>) -> Result<Vec<Column>> {
         let texts = columns.iter().map(Column::text_bytes);
         let texts = texts.fold(0, u64::saturating_add);
-        match limits::OF_TEXTS.check(texts, self.bytes()?) {
+        match limits::OF_TEXTS.check(texts, self.bytes) {
             Ok(()) => Ok(columns),
             Err(why) => Err(Error::invalid(&self.path, why.to_string())),
         }
@@ -537,6 +545,20 @@ impl ParquetFile {
     }
 }
 
+/// How many bytes the columns of all row groups take, as the footer announces it.
+fn bytes_of_pages(metadata: &ParquetMetaData) -> u64 {
+    let groups = metadata.row_groups().iter();
+    let columns = groups.flat_map(|group| group.columns());
+    let bytes = columns.map(|c| u64::try_from(c.compressed_size()).unwrap_or(0));
+    bytes.fold(0, u64::saturating_add)
+}
+
+#[cfg(test)]
+thread_local! {
+    /// How many footers this thread has gone through.
+    pub(super) static OPENED: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
+}
+
 /// Opens a file of a run that has to be there.
 pub(super) fn open_regular(directory: &Directory, name: &str) -> Result<File> {
     let path = directory.path().join(name);
@@ -597,6 +619,27 @@ mod tests {
             "{error}"
         );
         assert!(!error.contains("External"), "{error}");
+    }
+
+    #[test]
+    fn zeros_between_pages_and_footer_account_for_no_values() {
+        let zeros = |name: &str| Column::whole(name, Data::Int64(vec![0; 1 << 21]));
+        let columns = ["a", "b", "c"].map(zeros);
+        let mut file = FileWriter::new(Vec::new(), "t", Schema::of(&columns), Vec::new()).unwrap();
+        file.table(&[], &columns).unwrap();
+        let content = file.finish().unwrap();
+        let (rest, _magic) = content.split_last_chunk::<4>().unwrap();
+        let (rest, length) = rest.split_last_chunk().unwrap();
+        let (pages, _) = rest.split_at(rest.len() - u32::from_le_bytes(*length) as usize);
+        let footer = &content[pages.len()..];
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("t.parquet");
+        std::fs::write(&path, [pages, &[0; 1 << 20], footer].concat()).unwrap();
+        let here = Directory::open(place.path()).unwrap();
+        let file = ParquetFile::open(&here, "t.parquet").unwrap();
+        assert!(file.bytes() <= pages.len() as u64);
+        let error = file.table(0, 1 << 21).unwrap_err().to_string();
+        assert!(error.contains("6291456 values in"), "{error}");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::error::{DAMAGED, Fault, WRITTEN_SO};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tompion_stats::Distribution;
 
@@ -37,6 +37,8 @@ pub struct Run {
     identity: Option<Identity>,
     /// Length of all files with tables.
     bytes: u64,
+    /// What of it their pages take, once somebody has to know.
+    of_pages: OnceLock<u64>,
     filling: Mutex<Filling>,
 }
 
@@ -170,6 +172,7 @@ impl Run {
             edit: None,
             identity,
             bytes: 0,
+            of_pages: OnceLock::new(),
             filling: Mutex::default(),
         };
         let (places, links) = run.check_listed()?;
@@ -231,13 +234,16 @@ impl Run {
         let mut all = 0_u64;
         for (i, trial) in self.record.trials.iter().enumerate() {
             for at in trial.tables.values().filter(|at| at.rows > 0) {
-                let bytes = self.tables.bytes(at)?;
-                sizes.insert(at.file.clone(), bytes);
+                sizes.insert(at.file.clone(), self.tables.length(at)?);
                 let rows = match at.rows {
                     version_1::UNKNOWN_ROWS => self.tables.file(at)?.rows(),
                     rows => rows,
                 };
                 all = all.saturating_add(rows);
+                if limits::OF_TABLE.are_free(rows) {
+                    continue;
+                }
+                let bytes = self.tables.file(at)?.bytes();
                 limits::OF_TABLE.check(rows, bytes).map_err(|why| {
                     let path = self.path().join(&at.file);
                     Error::invalid(&path, format!("trial {i}: {why}"))
@@ -245,10 +251,28 @@ impl Run {
             }
         }
         let bytes = sizes.values().fold(0, |sum: u64, n| sum.saturating_add(*n));
-        limits::OF_RUN
-            .check(all, bytes)
-            .map_err(|why| Error::invalid(self.path(), why.to_string()))?;
+        if !limits::OF_RUN.are_free(all) {
+            limits::OF_RUN
+                .check(all, self.bytes_of_pages()?)
+                .map_err(|why| Error::invalid(self.path(), why.to_string()))?;
+        }
         Ok(bytes)
+    }
+
+    /// What the pages of all files with tables take: every footer is gone through for it.
+    fn bytes_of_pages(&self) -> Result<u64> {
+        if let Some(known) = self.of_pages.get() {
+            return Ok(*known);
+        }
+        let mut counted = BTreeSet::new();
+        let mut bytes = 0_u64;
+        let tables = self.record.trials.iter().flat_map(|t| t.tables.values());
+        for at in tables.filter(|at| at.rows > 0) {
+            if counted.insert(&at.file) {
+                bytes = bytes.saturating_add(self.tables.file(at)?.bytes());
+            }
+        }
+        Ok(*self.of_pages.get_or_init(|| bytes))
     }
 
     /// Adds the trials that the last checkpoint does not list.
@@ -392,7 +416,12 @@ impl Run {
         let work = filling_work(data.samples.iter());
         let mut filling = self.filling.lock().unwrap_or_else(PoisonError::into_inner);
         let all = filling.add(trial.id, work);
-        limits::OF_FILLING.check(all, self.bytes)
+        drop(filling);
+        if limits::OF_FILLING.are_free(all) {
+            return Ok(());
+        }
+        let bytes = self.bytes_of_pages().map_err(|e| e.to_string())?;
+        limits::OF_FILLING.check(all, bytes)
     }
 
     /// How many values a trial's side tables hold, by what their files announce: so much of them is
@@ -499,7 +528,7 @@ impl Tables {
     }
 
     /// Length of the file that a table lies in, in bytes.
-    fn bytes(&self, at: &TableRef) -> Result<u64> {
+    fn length(&self, at: &TableRef) -> Result<u64> {
         if let Some(bytes) = self.sizes.get(&at.file) {
             return Ok(*bytes);
         }
@@ -625,8 +654,8 @@ impl Tables {
     fn check_values(&self, trial: &Trial, tables: &[SideFile<'_>]) -> Result<()> {
         let values = self.values_of(tables)?;
         let mut files = BTreeMap::new();
-        for (_, at, _) in tables {
-            files.insert(&at.file, self.bytes(at)?);
+        for (_, at, file) in tables {
+            files.insert(&at.file, file.bytes());
         }
         let bytes = files.values().fold(0, |sum: u64, b| sum.saturating_add(*b));
         limits::OF_VALUES.check(values, bytes).map_err(|why| {
@@ -747,7 +776,118 @@ fn check_bytes(directory: &Directory, file: &FileRef, links: &mut Links) -> Resu
 mod tests {
     use std::cell::Cell;
 
+    use tompion_model::{
+        Column, Design, Environment, Factors, RunHeader, SideTable, TrialDraft, Values, factor,
+    };
+
+    use super::super::RunWriter;
+    use super::super::parquet_file::OPENED;
     use super::*;
+
+    /// An unfinished run of these trials.
+    fn saved(path: &Path, trials: &[TrialData]) {
+        let header = RunHeader {
+            command_line: vec!["tompion".to_owned()],
+            tool: "tompion test".to_owned(),
+            started_at: "2026-01-01T00:00:00Z".to_owned(),
+            design: Design {
+                order: "as planted".to_owned(),
+                seed: 1,
+                blocks: trials.len() as u32,
+                cells: 1,
+            },
+            environment: Environment::default(),
+            guards: Vec::new(),
+        };
+        let mut writer = RunWriter::create(path, header).unwrap();
+        for (block, data) in (0..).zip(trials) {
+            let draft = TrialDraft {
+                factors: Factors::new().with(factor::PROBE, "wake-up"),
+                block,
+                ..TrialDraft::default()
+            };
+            writer.save(draft, data).unwrap();
+        }
+        writer.checkpoint().unwrap();
+    }
+
+    fn of_rows(rows: usize) -> TrialData {
+        let sample = |i: usize| Sample {
+            at_ns: i as u64 * 100,
+            n: 1,
+            ..Sample::default()
+        };
+        TrialData {
+            samples: (0..rows).map(sample).collect(),
+            ..TrialData::default()
+        }
+    }
+
+    #[test]
+    fn a_run_in_which_one_file_has_two_names_is_refused_in_one_line() {
+        let place = tempfile::tempdir().unwrap();
+        saved(place.path(), &[of_rows(2), of_rows(2)]);
+        let samples = place.path().join(SAMPLES);
+        let second = samples.join("00001.parquet");
+        std::fs::remove_file(&second).unwrap();
+        std::fs::hard_link(samples.join("00000.parquet"), &second).unwrap();
+        let told = Run::open(place.path()).unwrap_err().to_string();
+        assert!(
+            told.contains("00001.parquet: is the same file as"),
+            "{told}"
+        );
+        assert!(!told.contains('\n'), "{told}");
+        // Nor may a finished run list one so.
+        for name in ["a.parquet", "b.parquet"] {
+            std::fs::hard_link(&second, place.path().join(name)).unwrap();
+        }
+        let content = std::fs::read(&second).unwrap();
+        let listed = |name: &str| FileRef {
+            file: name.to_owned(),
+            bytes: content.len() as u64,
+            crc32: hexadecimal(crc32fast::hash(&content)),
+        };
+        let here = Directory::open(place.path()).unwrap();
+        let open = |names: &[&str]| {
+            let files: Vec<_> = names.iter().map(|name| listed(name)).collect();
+            Tables::open(&here, 2, &files).map_err(|e| e.to_string())
+        };
+        open(&["a.parquet"]).unwrap();
+        let told = open(&["a.parquet", "b.parquet"]).unwrap_err();
+        assert!(told.contains("is the same file as a.parquet"), "{told}");
+    }
+
+    #[test]
+    fn each_file_of_an_unfinished_run_is_opened_once_for_its_trial() {
+        let place = tempfile::tempdir().unwrap();
+        let column = Column {
+            name: "n".to_owned(),
+            values: Values::Int64(vec![Some(1)]),
+        };
+        let mut data = of_rows(2);
+        let side = SideTable::new(vec![column]).unwrap();
+        data.tables.insert("packets".to_owned(), side);
+        saved(place.path(), &[data]);
+        let run = Run::open(place.path()).unwrap();
+        let before = OPENED.get();
+        run.data(&run.record().trials[0]).unwrap();
+        assert_eq!(OPENED.get() - before, 2);
+    }
+
+    #[test]
+    fn zeros_between_pages_and_footer_account_for_no_rows() {
+        let place = tempfile::tempdir().unwrap();
+        saved(place.path(), &[of_rows((1 << 21) + (1 << 20))]);
+        let path = place.path().join(SAMPLES).join("00000.parquet");
+        let content = std::fs::read(&path).unwrap();
+        let end = content.len() - 8;
+        let footer = u32::from_le_bytes(content[end..end + 4].try_into().unwrap());
+        let (pages, footer) = content.split_at(end - footer as usize);
+        assert!(pages.len() < 1 << 18);
+        std::fs::write(&path, [pages, &[0; 1 << 20], footer].concat()).unwrap();
+        let told = Run::open(place.path()).unwrap_err().to_string();
+        assert!(told.contains("3145728 rows in"), "{told}");
+    }
 
     #[test]
     fn what_all_footers_of_a_run_describe_is_bounded_together() {
