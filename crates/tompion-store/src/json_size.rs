@@ -12,8 +12,12 @@ use crate::error::Fault;
 /// The key of the list of trials.
 const TRIALS: &[u8] = b"trials";
 
+/// The key of what a trial's probe found, and of what of it has a structure; all else is kept as it is.
+const FINDINGS: &[u8] = b"findings";
+const KNOWN_FINDINGS: [&[u8]; 2] = [b"stalls", b"round_trips"];
+
 /// An object counts as so many values where few are expected: all of its fields may be left out and
-/// take their room all the same.
+/// take their room all the same. One that is kept as it is takes that of eleven entries, some 640 bytes.
 const OBJECT: u64 = 8;
 
 /// Where its histograms lie: a table and its four fields.
@@ -22,7 +26,7 @@ const HISTOGRAMS: u64 = 5;
 /// How many values there are in a description: numbers, texts, truths, nulls, lists and objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct JsonSize {
-    /// In the list of trials.
+    /// In the list of trials, an object among findings that nobody knows as [`OBJECT`] of them.
     pub(super) of_trials: u64,
     /// Elsewhere, an object as [`OBJECT`] of them.
     pub(super) of_others: u64,
@@ -33,12 +37,13 @@ impl JsonSize {
     pub(super) fn of_record(text: &str) -> Self {
         let mut found = Self::default();
         let mut is_trials = false;
+        // In an object that has a list of them.
+        let mut trial = TrialValues::at(3);
         scan(text, |depth, seen| match seen {
             Seen::Key(name) if depth == 1 => is_trials = name == TRIALS,
+            seen if is_trials => found.of_trials += trial.count(depth, &seen),
             Seen::Key(_) => {}
-            Seen::Value if is_trials => found.of_trials += 1,
             Seen::Value => found.of_others += 1,
-            Seen::Object if is_trials => found.of_trials += 1,
             Seen::Object => found.of_others += OBJECT,
         });
         found
@@ -50,9 +55,9 @@ impl JsonSize {
             of_trials: 1,
             of_others: 0,
         };
-        scan(text, |_, seen| match seen {
-            Seen::Key(_) => {}
-            Seen::Value | Seen::Object => found.of_trials += 1,
+        let mut trial = TrialValues::at(1);
+        scan(text, |depth, seen| {
+            found.of_trials += trial.count(depth, &seen)
         });
         found
     }
@@ -107,6 +112,48 @@ impl Add for JsonSize {
         Self {
             of_trials: self.of_trials.saturating_add(other.of_trials),
             of_others: self.of_others.saturating_add(other.of_others),
+        }
+    }
+}
+
+/// Counts what is met in descriptions of trials, each of which lies at a depth.
+struct TrialValues {
+    at: usize,
+    /// Whether what comes may be findings.
+    is_findings: bool,
+    /// Whether it is some of a structure.
+    is_known: bool,
+}
+
+impl TrialValues {
+    fn at(at: usize) -> Self {
+        Self {
+            at,
+            is_findings: true,
+            is_known: false,
+        }
+    }
+
+    fn count(&mut self, depth: usize, seen: &Seen<'_>) -> u64 {
+        match seen {
+            Seen::Key(name) if depth == self.at => {
+                // A letter may be written in other ways.
+                self.is_findings = *name == FINDINGS || name.contains(&b'\\');
+                self.is_known = false;
+            }
+            Seen::Key(name) if depth == self.at + 1 => {
+                self.is_known = KNOWN_FINDINGS.contains(name);
+            }
+            // Another trial, or more of it: as a list it would have no keys.
+            Seen::Value | Seen::Object if depth <= self.at => *self = Self::at(self.at),
+            Seen::Object if depth > self.at + 1 && self.is_findings && !self.is_known => {
+                return OBJECT;
+            }
+            Seen::Key(_) | Seen::Value | Seen::Object => {}
+        }
+        match seen {
+            Seen::Key(_) => 0,
+            Seen::Value | Seen::Object => 1,
         }
     }
 }
@@ -183,6 +230,39 @@ mod tests {
         // No JSON, and no end.
         assert_eq!(of("]]}\"\\"), size(0, 0));
         assert_eq!(of("{\"a\\"), size(0, 8));
+    }
+
+    #[test]
+    fn objects_that_are_kept_as_they_are_count_as_what_they_take() {
+        let all = |trial: &str| {
+            let record = format!(r#"{{"trials": [{trial}]}}"#);
+            let of_record = JsonSize::of_record(&record).of_trials;
+            let alone = JsonSize::of_trial(trial).of_trials;
+            // A list around it there, and a comma behind it here.
+            assert_eq!(of_record, alone, "{trial}");
+            alone - 1
+        };
+        // Each takes a node of a tree.
+        assert_eq!(all(r#"{"findings": {"x": {"": {"": 0}}}}"#), 2 + 8 + 8);
+        assert_eq!(all(r#"{"findings": {"x": [{}, {}]}}"#), 2 + 2 + 16);
+        // However the key is written, and where there is none.
+        assert_eq!(all(r#"{"find\u0069ngs": {"x": {}}}"#), 2 + 8);
+        assert_eq!(all(r#"[0, {"x": {}}]"#), 3 + 8);
+        assert_eq!(all(r#"{"findings": {"st\u0061lls": {}}}"#), 2 + 8);
+        // What is of a structure takes its fields, and what nobody keeps takes nothing.
+        for known in ["stalls", "round_trips"] {
+            assert_eq!(
+                all(&format!(r#"{{"findings": {{"{known}": {{"": {{}}}}}}}}"#)),
+                4
+            );
+        }
+        assert_eq!(all(r#"{"findings": {"stalls": {}, "x": {}}}"#), 3 + 1 + 8);
+        assert_eq!(
+            all(r#"{"findings": {"x": {}}, "summary": {"a": {}}}"#),
+            2 + 8 + 3
+        );
+        let two = r#"{"trials": [{"findings": {"stalls": {}}}, {"findings": {"x": {}}}]}"#;
+        assert_eq!(JsonSize::of_record(two).of_trials, 1 + 3 + 1 + 2 + 8);
     }
 
     #[test]
