@@ -56,11 +56,70 @@ pub struct RoundTrips {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MissingStamps {
     /// The place.
-    #[schemars(extend("privacy" = "exact"))]
+    #[schemars(extend("privacy" = "text", "anyOf" = or_any(&Self::PLACES)))]
     pub place: String,
     /// The reason.
-    #[schemars(extend("privacy" = "exact"))]
+    #[schemars(extend("privacy" = "text", "anyOf" = or_any(&Self::REASONS)))]
     pub why: String,
     /// Of how many probes.
     pub probes: u64,
+}
+
+impl MissingStamps {
+    /// The places that Tompion writes, as `tompion-path` calls them.
+    pub const PLACES: [&str; 13] = [
+        "due",
+        "user-sent",
+        "scheduled",
+        "sent",
+        "sent-hardware",
+        "outward",
+        "far-received",
+        "far-sent",
+        "far-sent-kernel",
+        "homeward",
+        "received-hardware",
+        "received",
+        "user-received",
+    ];
+
+    /// The reasons.
+    pub const REASONS: [&str; 10] = [
+        "not-taken",
+        "refused",
+        "overflowed",
+        "too-late",
+        "lost",
+        "tap-dropped",
+        "not-seen",
+        "not-given",
+        "implausible",
+        "unknown",
+    ];
+}
+
+/// A text that is one of these or any other: those that a schema lists tell nothing of anybody, whatever becomes of the
+/// rest.
+fn or_any(words: &[&str]) -> serde_json::Value {
+    serde_json::json!([{ "enum": words }, { "type": "string" }])
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn of_places_and_reasons_only_words_of_ours_are_nobodys() {
+        let schema: Value = serde_json::from_str(&crate::json_schema()).unwrap();
+        let fields = &schema["$defs"]["MissingStamps"]["properties"];
+        let words = |field: &str| {
+            assert_eq!(fields[field]["privacy"], "text", "{field}");
+            assert_eq!(fields[field]["anyOf"][1]["type"], "string", "{field}");
+            fields[field]["anyOf"][0]["enum"].clone()
+        };
+        assert_eq!(words("place"), serde_json::json!(MissingStamps::PLACES));
+        assert_eq!(words("why"), serde_json::json!(MissingStamps::REASONS));
+    }
 }
