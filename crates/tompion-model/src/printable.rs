@@ -12,7 +12,7 @@ pub fn is_printable(c: char) -> bool {
 
 /// Whether a character takes no room, or that of a space without being one: all that have the property
 /// Default_Ignorable_Code_Point (Unicode 16, DerivedCoreProperties.txt), marks of interlinear notes
-/// and of musical notation that no font shows, and the empty pattern of Braille.
+/// and of musical notation that no font shows, joiners of hieroglyphs, and the empty pattern of Braille.
 fn is_invisible(c: char) -> bool {
     matches!(
         c,
@@ -31,6 +31,7 @@ fn is_invisible(c: char) -> bool {
             | '\u{feff}'
             | '\u{ffa0}'
             | '\u{fff0}'..='\u{fffb}'
+            | '\u{13430}'..='\u{1343f}'
             | '\u{1bca0}'..='\u{1bca3}'
             | '\u{1d173}'..='\u{1d17a}'
             | '\u{e0000}'..='\u{e0fff}'

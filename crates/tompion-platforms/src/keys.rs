@@ -27,6 +27,8 @@ impl fmt::Display for Mistake {
 }
 
 /// A plan has no more values of a key, or tables of a kind: it may come from a stranger, and each is
+/// Mistakes of one list, after which the rest of it is not read.
+const MISTAKES: usize = 100;
 /// held against all others.
 const ENTRIES: usize = 1000;
 /// As many mistakes are told; whoever made more mends these first.
@@ -265,14 +267,23 @@ impl<'s, 'a> Table<'s, 'a> {
             self.wrong(value.span(), too_many(key, all.len()));
             return None;
         }
-        let read = |item: &Spanned<DeValue<'a>>| {
+        let mut read = Vec::new();
+        let mut mistakes = 0;
+        for item in all {
             let parsed = text(item.get_ref()).map_err(|e| e.to_string());
-            parsed
-                .and_then(|text| parse(text).map_err(|e| e.to_string()))
-                .map_err(|why| self.wrong(item.span(), format!("{key}: {why}")))
-                .ok()
-        };
-        Some(all.iter().filter_map(read).collect())
+            match parsed.and_then(|text| parse(text).map_err(|e| e.to_string())) {
+                Ok(one) => read.push(one),
+                Err(why) => {
+                    self.wrong(item.span(), format!("{key}: {why}"));
+                    mistakes += 1;
+                }
+            }
+            // Nobody reads more of them, and each takes its time.
+            if mistakes == MISTAKES {
+                break;
+            }
+        }
+        Some(read)
     }
 
     /// A list of what has a name and a parser of its own.

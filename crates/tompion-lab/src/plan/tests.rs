@@ -567,3 +567,37 @@ fn more_guests_than_a_testbed_has_room_for_are_refused() {
         LabPlan::parse(&text).err()
     );
 }
+
+/// A load becomes a level of every cell: long ones of a small plan took gigabytes before anything was refused.
+#[test]
+fn a_load_is_no_longer_than_a_level_of_a_run() {
+    let long = "a".repeat(2_000);
+    let text = PLAN.replacen(
+        "loads = [",
+        &format!("loads = [\"network:peer={long}:1\", "),
+        1,
+    );
+    assert_ne!(text, PLAN);
+    let told = mistakes(&text);
+    assert!(
+        told.contains("a load of 2015 bytes; 1024 at most"),
+        "{told}"
+    );
+}
+
+/// Of a list that is wrong throughout nobody reads more than a hundred mistakes, and the rest of it is not looked at.
+#[test]
+fn a_list_of_mistakes_is_left_after_a_hundred() {
+    let many = vec!["\"io\""; 1_000].join(", ");
+    let one = |number| format!("[[placements]]\nname = \"p{number}\"\nloads = [{many}]\n");
+    let placements: String = (0..300).map(one).collect();
+    let began = std::time::Instant::now();
+    let told = mistakes(&with_placements(&placements));
+    let took = began.elapsed();
+    assert!(
+        told.contains("the plan has no load `io`"),
+        "{}",
+        &told[..200]
+    );
+    assert!(took.as_secs() < 5, "{took:?}");
+}

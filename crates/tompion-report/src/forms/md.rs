@@ -207,7 +207,8 @@ fn plain(text: &str) -> String {
         let begins = match c {
             '@' => after.starts_with(|c: char| c.is_alphanumeric() || c == '_'),
             // An issue, of this project or, as in `torvalds/linux#1`, of another.
-            '#' => after.starts_with(|c: char| c.is_ascii_digit()),
+            // On GitLab merge requests, milestones, snippets and epics, too.
+            '#' | '!' | '%' | '$' | '&' => after.starts_with(|c: char| c.is_ascii_digit()),
             // What forges and their bots take for a command, at the beginning of a line.
             '/' => out.len() == 1 && after.starts_with(|c: char| c.is_alphanumeric()),
             // GitHub's other form of it.
@@ -250,6 +251,8 @@ mod tests {
             ("a /b", "a /b"),
             ("std::time, 12:30 and 50 %", "std::time, 12:30 and 50 %"),
             ("\u{1f642}www.x", "\u{1f642}www. x"),
+            ("!12, %3, $4 and R&5", "! 12, % 3, $ 4 and R&amp; 5"),
+            ("!12, %3, $4 and R&5", "! 12, % 3, $ 4 and R&amp; 5"),
             ("GH-1, gh-22 and SIGH", "GH- 1, gh- 22 and SIGH"),
             ("[x](y) <b>*", "\\[x\\](y) &lt;b&gt;\\*"),
         ] {

@@ -75,7 +75,8 @@ impl Kept {
             Err(why) => Self {
                 problem: Some(why.to_string()),
                 is_foreign: matches!(why, Error::NewerVersion { .. })
-                    || !path.join(RUN_FILE).is_file(),
+                    // Through no link: what a link leads to is no run of this directory.
+                    || !std::fs::symlink_metadata(path.join(RUN_FILE)).is_ok_and(|file| file.is_file()),
                 ..unread
             },
         }

@@ -67,18 +67,16 @@ impl PlacementPlan {
         if guests_have.into_iter().any(too_much) {
             table.wrong(table.at_key("guests"), MORE_THAN_ALL);
         }
+        let some: Vec<&str> = known.iter().take(TOLD).map(String::as_str).collect();
+        let some = some.join(", ");
+        let more = if known.len() > TOLD { ", ..." } else { "" };
         let loads = table.list("loads", |text| {
             let own = load(Some(text))?;
             match known.contains(&own.level()) {
                 true => Ok(own),
-                false => {
-                    let some: Vec<&str> = known.iter().take(TOLD).map(String::as_str).collect();
-                    let more = if known.len() > TOLD { ", ..." } else { "" };
-                    Err(InvalidValue::from(format!(
-                        "the plan has no load `{text}`; it has {}{more}",
-                        some.join(", ")
-                    )))
-                }
+                false => Err(InvalidValue::from(format!(
+                    "the plan has no load `{text}`; it has {some}{more}"
+                ))),
             }
         });
         let at = table.at();
