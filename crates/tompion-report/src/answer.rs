@@ -177,7 +177,7 @@ impl<'a> Answer<'a> {
             .enumerate()
             .map(of_load)
             .collect();
-        clauses.push(match fits.iter().all(|fit| fit.open == n) {
+        clauses.push(match fits.iter().all(|fit| fit.known == 0) {
             true => format!(
                 "no answer yet for any of {n} {}",
                 plural(n as u64, "use", "uses")

@@ -20,8 +20,8 @@ pub struct Fit {
     pub as_it_is: usize,
     /// These and those with a remedy.
     pub all: usize,
-    /// Those of which nothing is decided.
-    pub open: usize,
+    /// Those of which something is known: that they are fit, that they are not, or that they are near their limit.
+    pub known: usize,
     remedies: Vec<String>,
 }
 
@@ -31,10 +31,8 @@ impl Fit {
         let mut fit = Self::default();
         for (outcome, judged) in uses {
             fit.as_it_is += usize::from(outcome == Outcome::Pass);
-            fit.open += usize::from(matches!(
-                outcome,
-                Outcome::Inconclusive | Outcome::NotMeasured
-            ));
+            let is_open = matches!(outcome, Outcome::Inconclusive | Outcome::NotMeasured);
+            fit.known += usize::from(!is_open);
             fit.all += usize::from(matches!(outcome, Outcome::Pass | Outcome::WithRemedy));
             if outcome == Outcome::WithRemedy {
                 fit.remedies
@@ -59,7 +57,7 @@ impl Fit {
 pub fn trusted(fits: &[Fit], uses: usize, clock_is_off: bool) -> &'static str {
     let all = fits.iter().all(|fit| fit.as_it_is == uses);
     let none = fits.iter().all(|fit| fit.all == 0);
-    let undecided = fits.iter().all(|fit| fit.open == uses);
+    let undecided = fits.iter().all(|fit| fit.known == 0);
     match (all, none) {
         (true, _) if !clock_is_off => "YES",
         _ if undecided => "NOT KNOWN",
@@ -211,6 +209,20 @@ mod tests {
             (WithRemedy, Some("slack 1 ns")),
         ];
         assert_eq!(of(&both), (0, " (2 with steps 2 and 3)".to_owned()));
+    }
+
+    #[test]
+    fn where_nothing_is_known_the_answer_is_not_no() {
+        let fits = |all: &[Outcome]| {
+            let all: Vec<LoadVerdict> = all.iter().map(|o| judged(*o, 1e3, None)).collect();
+            [Fit::of(all.iter().map(|l| (l.outcome, vec![l])))]
+        };
+        use Outcome::{Fail, Inconclusive, Pass};
+        // Of nine uses two were measured, as of a check that was interrupted.
+        assert_eq!(trusted(&fits(&[Inconclusive; 2]), 9, false), "NOT KNOWN");
+        assert_eq!(trusted(&fits(&[Inconclusive, Fail]), 9, false), "NO");
+        assert_eq!(trusted(&fits(&[Inconclusive, Pass]), 2, false), "PARTLY");
+        assert_eq!(trusted(&fits(&[Pass, Pass]), 2, false), "YES");
     }
 
     #[test]

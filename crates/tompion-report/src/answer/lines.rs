@@ -60,12 +60,20 @@ pub fn trust(verdict: &str, why: &str, width: usize, paint: &Paint) -> Vec<Strin
     painted.collect()
 }
 
+/// A period in more characters is rounded.
+const LONG: usize = 7;
+
 /// What the latencies of a table are.
 pub fn late_title(lateness: &Lateness) -> String {
+    let exact = level_in_words(&format_duration(lateness.period_ns));
+    // A period such as 1/128 s has no short one.
+    let period = match exact.chars().count() > LONG {
+        true => format_ns(lateness.period_ns as f64),
+        false => exact,
+    };
     format!(
-        "Late by, {} ({} period)",
-        quantile_name(lateness.quantile),
-        level_in_words(&format_duration(lateness.period_ns))
+        "Late by, {} ({period} period)",
+        quantile_name(lateness.quantile)
     )
 }
 

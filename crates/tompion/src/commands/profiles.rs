@@ -63,9 +63,29 @@ impl<'a> Required<'a> {
 
     /// How it stands by a verdict.
     pub fn outcome(self, verdict: &ProfileVerdict) -> Outcome {
-        match self.with_remedy {
-            true => verdict.outcome,
-            false => verdict.as_it_is,
+        match (self.with_remedy, verdict.outcome) {
+            (false, _) => verdict.as_it_is,
+            // It has failed only where the remedy has, too.
+            (true, Outcome::Fail)
+                if verdict
+                    .by_load
+                    .iter()
+                    .all(|l| self.under(l) != Outcome::Fail) =>
+            {
+                Outcome::Inconclusive
+            }
+            (true, outcome) => outcome,
+        }
+    }
+
+    /// The same under one load.
+    fn under(self, load: &LoadVerdict) -> Outcome {
+        let remedy = load.remedy.as_ref().map(|remedy| remedy.outcome);
+        let is_open = matches!(remedy, Some(Outcome::Inconclusive | Outcome::NearLimit));
+        match (self.with_remedy, load.outcome) {
+            (false, _) => load.as_it_is,
+            (true, Outcome::Fail) if is_open => Outcome::Inconclusive,
+            (true, outcome) => outcome,
         }
     }
 
@@ -73,11 +93,7 @@ impl<'a> Required<'a> {
     /// these loads, and what measures it.
     pub fn in_a_line(self, verdict: &ProfileVerdict, profile: &Profile, loads: &[&str]) -> String {
         let outcome = self.outcome(verdict);
-        let of = |l: &LoadVerdict| match self.with_remedy {
-            true => l.outcome,
-            false => l.as_it_is,
-        };
-        let deciding = verdict.by_load.iter().find(|l| of(l) == outcome);
+        let deciding = verdict.by_load.iter().find(|l| self.under(l) == outcome);
         let remedy = if self.with_remedy { ":remedy" } else { "" };
         let what = format!("{}{remedy}{}", verdict.name, verdict.place());
         let Some(load) = deciding else {
@@ -320,10 +336,65 @@ fn probe(value: &DeValue<'_>) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
+    use tompion_assess::verdict::Remedied;
+
     use super::*;
 
     fn mistakes(content: &str) -> String {
         parse(content).unwrap_err().join("\n")
+    }
+
+    #[test]
+    fn what_fails_as_it_is_is_open_with_a_remedy_that_is() {
+        let under = |load: &str, remedied: Outcome| LoadVerdict {
+            load: load.to_owned(),
+            outcome: Outcome::Fail,
+            as_it_is: Outcome::Fail,
+            limit_ns: 667e3,
+            quantile: 0.999,
+            estimate_ns: 8.68e6,
+            remedy: Some(Remedied {
+                name: "slack 1 ns".to_owned(),
+                outcome: remedied,
+                estimate_ns: 7e6,
+                ..Remedied::default()
+            }),
+            ..LoadVerdict::default()
+        };
+        let verdict = |by_load: Vec<LoadVerdict>| ProfileVerdict {
+            name: "audio-48k-64".to_owned(),
+            outcome: Outcome::Fail,
+            as_it_is: Outcome::Fail,
+            by_load,
+            ..ProfileVerdict::default()
+        };
+        let (plain, remedied) = (
+            Required::of("audio-48k-64"),
+            Required::of("audio-48k-64:remedy"),
+        );
+        let audio = built_in()
+            .iter()
+            .find(|p| p.name == "audio-48k-64")
+            .unwrap();
+        let open = verdict(vec![under("idle", Outcome::Inconclusive)]);
+        assert_eq!(plain.outcome(&open), Outcome::Fail);
+        assert_eq!(remedied.outcome(&open), Outcome::Inconclusive);
+        let line = remedied.in_a_line(&open, audio, &["idle"]);
+        assert!(
+            line.contains(": inconclusive: ") && line.contains("; with slack 1 ns inconclusive"),
+            "{line}"
+        );
+        // Where the remedy fails under one load it has failed, and that load is the one that is named.
+        let failed = verdict(vec![
+            under("idle", Outcome::Inconclusive),
+            under("network", Outcome::Fail),
+        ]);
+        assert_eq!(remedied.outcome(&failed), Outcome::Fail);
+        let line = remedied.in_a_line(&failed, audio, &["idle", "network"]);
+        assert!(
+            line.contains("FAIL") && line.contains("under network"),
+            "{line}"
+        );
     }
 
     #[test]
