@@ -21,7 +21,7 @@ use crate::over_blocks::{OverBlocks, no_interval};
 use crate::packet_delay::{PacketsView, Room};
 use crate::precision::ns_within;
 use crate::series::TrialSeries;
-use crate::stalls::{Bin, MOST_SEARCHED, StallsView, binary_bins};
+use crate::stalls::{Bin, StallsView, binary_bins, searched_of_cell};
 use crate::tails::{Largest, Tail};
 use crate::timer_events::{TimerEvents, TimerRoom};
 
@@ -233,11 +233,11 @@ struct Extra {
     largest: Largest,
 }
 
-/// What is left for all trials of a run: a stranger's may take any memory and time.
+/// What the trials of a run may take: a stranger's may take any memory and time.
 struct Rooms {
     packets: Room,
     timers: TimerRoom,
-    /// Stalls that are searched for patterns.
+    /// Stalls of a cell that are searched for patterns.
     stalls: usize,
 }
 
@@ -245,11 +245,11 @@ impl Extra {
     fn add(&mut self, trial: &Trial, data: &TrialData, blocks: usize, rooms: &mut Rooms) {
         if trial.factors.level(factor::PROBE) == timer_events::NAME {
             let timer = self.timer.get_or_insert_default();
-            timer.add(trial, data, blocks, &mut rooms.timers);
+            timer.add(trial, data, blocks, &rooms.timers);
         }
         if trial.findings.stalls.is_some() {
             let stalls = self.stalls.get_or_insert_default();
-            stalls.add(trial, data, blocks, &mut rooms.stalls);
+            stalls.add(trial, data, blocks, rooms.stalls);
         }
         if trial.findings.round_trips.is_some() {
             let packets = self.packets.get_or_insert_default();
@@ -282,10 +282,15 @@ impl ReportData {
         let sharing = blocks.unwrap_or(1) * cells.len().div_ceil(CELLS_WHOLE).max(1);
         let mut extras: BTreeMap<Factors, Extra> = BTreeMap::new();
         let mut evidence = Evidence::default();
+        let cells_of = |is_so: fn(&Trial) -> bool| {
+            let trials = record.trials.iter().filter(|trial| is_so(trial));
+            trials.map(|t| &t.factors).collect::<BTreeSet<_>>().len()
+        };
+        let has_timer = |t: &Trial| t.factors.level(factor::PROBE) == timer_events::NAME;
         let mut rooms = Rooms {
             packets: Room::default(),
-            timers: TimerRoom::new(cells.len()),
-            stalls: MOST_SEARCHED,
+            timers: TimerRoom::new(cells_of(has_timer)),
+            stalls: searched_of_cell(cells_of(|t| t.findings.stalls.is_some())),
         };
         let cells = run.cells(|trial, data| {
             let extra = extras.entry(trial.factors.clone()).or_default();
