@@ -37,6 +37,7 @@ pub struct ReportData {
     views: Vec<CellView>,
     assessment: Assessment,
     evidence: Evidence,
+    evidence_of: BTreeMap<Option<String>, Evidence>,
     changes: Vec<Looked>,
     sha256: String,
 }
@@ -282,6 +283,7 @@ impl ReportData {
         let sharing = blocks.unwrap_or(1) * cells.len().div_ceil(CELLS_WHOLE).max(1);
         let mut extras: BTreeMap<Factors, Extra> = BTreeMap::new();
         let mut evidence = Evidence::default();
+        let mut evidence_of: BTreeMap<Option<String>, Evidence> = BTreeMap::new();
         let cells_of = |is_so: fn(&Trial) -> bool| {
             let trials = record.trials.iter().filter(|trial| is_so(trial));
             trials.map(|t| &t.factors).collect::<BTreeSet<_>>().len()
@@ -300,6 +302,8 @@ impl ReportData {
                 .filter_map(|extra| extra.packets.as_mut());
             rooms.packets.make(packets);
             evidence.add(trial);
+            let platform = trial.factors.get(factor::PLATFORM).map(str::to_owned);
+            evidence_of.entry(platform).or_default().add(trial);
         })?;
         let mut tracks = Vec::new();
         let view = |(number, c): (usize, &Cell)| {
@@ -316,6 +320,7 @@ impl ReportData {
             views,
             assessment,
             evidence,
+            evidence_of,
             changes,
             sha256: run.sha256().to_owned(),
         })
@@ -355,6 +360,16 @@ impl ReportData {
     /// What evidence of disturbances there was.
     pub(crate) fn evidence(&self) -> &Evidence {
         &self.evidence
+    }
+
+    /// The same by platform; what was measured on none has none.
+    pub(crate) fn evidence_of(&self) -> &BTreeMap<Option<String>, Evidence> {
+        &self.evidence_of
+    }
+
+    /// Whether the run has several platforms.
+    pub(crate) fn has_platforms(&self) -> bool {
+        self.evidence_of.len() > 1
     }
 
     /// Cells with what is shown of them.
