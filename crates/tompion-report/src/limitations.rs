@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use tompion_cause::Source;
-use tompion_model::{Status, Storage, factor, format_ns};
+use tompion_model::{Measurement, Status, Storage, factor, format_ns};
 
 use crate::clock_right::clocks;
 use crate::data::{ReportData, Shown};
@@ -302,11 +302,23 @@ fn evidence_on(data: &ReportData, platform: Option<&str>, e: &Evidence) -> Vec<S
     all
 }
 
-/// What the probes cannot see, each sentence once with its technique.
+/// What the probes cannot see, by platform.
 fn blind_spots(data: &ReportData) -> Vec<String> {
+    let mut by_platform: BTreeMap<Option<&str>, Vec<&Measurement>> = BTreeMap::new();
+    for cell in data.cells() {
+        let platform = cell.factors.get(factor::PLATFORM);
+        let measurements = by_platform.entry(platform).or_default();
+        measurements.extend(&cell.measurements);
+    }
+    let said = by_platform.into_iter();
+    named(data, said.map(|(platform, all)| (platform, unseen(&all))))
+}
+
+/// The same of one platform, each sentence once with its technique.
+fn unseen(measurements: &[&Measurement]) -> Vec<String> {
     let mut spots: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let mut known = BTreeSet::new();
-    for m in data.cells().iter().flat_map(|c| &c.measurements) {
+    for m in measurements {
         let blind = m.blind_spots.trim();
         if !blind.is_empty() {
             let techniques = spots.entry(blind).or_default();
@@ -343,8 +355,7 @@ mod tests {
     use super::*;
     use tompion_assess::verdict::Assessment;
     use tompion_model::{
-        Design, Environment, EvidenceItem, Factors, Measurement, Observation, RunHeader, TrialData,
-        TrialDraft,
+        Design, Environment, EvidenceItem, Factors, Observation, RunHeader, TrialData, TrialDraft,
     };
     use tompion_store::{Run, RunWriter};
 
@@ -393,6 +404,31 @@ mod tests {
         writer.finish(Status::Complete).unwrap();
         let run = Run::open(&path).unwrap();
         limitations(&ReportData::gather(&run, |_| Assessment::default()).unwrap())
+    }
+
+    #[test]
+    fn words_of_one_platform_stand_beside_its_name_alone() {
+        let trials = [
+            trial("bare", "short stalls", 0.0),
+            trial("guest", "this report is void", 0.0),
+            trial("twin", "short stalls", 0.0),
+        ];
+        let all = of_trials(&trials);
+        for sentence in [
+            "On bare, twin: Short stalls.",
+            "On guest: This report is void.",
+        ] {
+            assert!(all.contains(&sentence.to_owned()), "{all:?}");
+        }
+        let words = all
+            .iter()
+            .filter(|told| told.to_lowercase().contains("is void"));
+        assert!(
+            words.clone().count() == 2 && words.clone().all(|told| told.starts_with("On guest: ")),
+            "{all:?}"
+        );
+        let one = of_trials(&trials[..1]);
+        assert!(one.contains(&"Short stalls.".to_owned()), "{one:?}");
     }
 
     #[test]
