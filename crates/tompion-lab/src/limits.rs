@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use tompion_model::{
-    Environment, Factors, Note, SideTable, Trial, TrialData, Values, shortened, stall_parts, table,
+    Environment, Factors, LoadEvidence, Note, SideTable, Trial, TrialData, Values, shortened,
+    stall_parts, table,
 };
 use tompion_path::stamps::{Packets, recorded};
 use tompion_platforms::platform::MOST_OUTPUT;
@@ -162,8 +163,17 @@ pub(crate) fn check_trials(trials: &[Trial], wanted: &[Factors], bytes: u64) -> 
 const FASTER: u64 = 64;
 const BESIDE_NS: u64 = 600_000_000_000;
 
+/// CPUs of the largest machine, each of which does no more than so much in a second: operations of a load or bytes of it,
+/// and switches or interrupts. What an instance says of its own CPUs bounds nothing.
+const CPUS: f64 = 8192.0;
+const DONE: f64 = 1e12;
+const SWITCHES: f64 = 1e8;
+/// CPUs that observing may take; honest observers take a part of one.
+const OBSERVING: f64 = 64.0;
+
 /// Refuses trials that end long after a cell that took so long by the host's clock: where a lab goes on, what comes later
-/// begins behind all that is there.
+/// begins behind all that is there. So it does with proof of loads over a longer time, and with what no machine does: a
+/// report takes means over cells.
 pub(crate) fn check_times(trials: &[Trial], lasted_ns: u64) -> Result<(), String> {
     let most = lasted_ns.saturating_mul(FASTER).saturating_add(BESIDE_NS);
     let ends = trials
@@ -173,8 +183,61 @@ pub(crate) fn check_times(trials: &[Trial], lasted_ns: u64) -> Result<(), String
         Some(last) if last > most => Err(format!(
             "its result ends {last} ns after it began, and it took {lasted_ns} ns"
         )),
-        _ => Ok(()),
+        _ => trials.iter().try_for_each(|t| check_evidence(t, most)),
     }
+}
+
+/// Refuses evidence of a trial that is beyond any machine or takes longer than `most` nanoseconds.
+fn check_evidence(trial: &Trial, most: u64) -> Result<(), String> {
+    let observing = trial.observation.as_ref().map(|o| o.own_cpu_share);
+    if let Some(share) = observing.filter(|share| !(0.0..=OBSERVING).contains(share)) {
+        return Err(format!(
+            "its result says that observing took {share:e} CPUs, at most {OBSERVING}"
+        ));
+    }
+    trial
+        .load
+        .iter()
+        .try_for_each(|load| check_load(load, most))
+}
+
+/// The same of one load and those that ran as its parts.
+fn check_load(load: &LoadEvidence, most: u64) -> Result<(), String> {
+    if load.observed_ns > most {
+        return Err(format!(
+            "its result says that a load ran for {} ns, at most {most}",
+            load.observed_ns
+        ));
+    }
+    let seconds = most as f64 / 1e9;
+    let done = |count: Option<u64>| count.unwrap_or(0) as f64 / seconds;
+    let rates = [
+        ("operations of a load", done(load.operations), DONE),
+        ("bytes of a load", done(load.bytes), DONE),
+        (
+            "seconds of CPU time",
+            load.cpu_time_ns as f64 / 1e9 / seconds,
+            1.0,
+        ),
+        (
+            "context switches",
+            load.context_switches_per_second,
+            SWITCHES,
+        ),
+        ("interrupts", load.interrupts_per_second, SWITCHES),
+    ];
+    for (what, rate, of_cpu) in rates {
+        // What is no number is in no range.
+        if !(0.0..=CPUS * of_cpu).contains(&rate) {
+            return Err(format!(
+                "its result says {rate:e} {what} a second, at most {:e} are taken",
+                CPUS * of_cpu
+            ));
+        }
+    }
+    load.parts
+        .iter()
+        .try_for_each(|part| check_load(part, most))
 }
 
 /// Refuses stamps of packets in other trials than they are joined in, and more of them than are taken into memory.
@@ -276,7 +339,7 @@ pub(crate) fn check_tables(data: &TrialData) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tompion_model::{Column, TableRef, factor};
+    use tompion_model::{Column, Observation, TableRef, factor};
 
     fn key(method: &str) -> Factors {
         let probe = Factors::new().with(factor::PROBE, "stalls");
@@ -460,5 +523,66 @@ mod tests {
         assert_eq!(check_tables(&with("sending")), Ok(()));
         let why = check_tables(&with("\u{1b}[2J")).unwrap_err();
         assert!(why.contains("`packet-marks`"), "{why}");
+    }
+
+    #[test]
+    fn evidence_that_no_machine_has_is_refused() {
+        let minute = 60_000_000_000;
+        let check = |load: LoadEvidence, own_cpu_share: f64| {
+            let mut trial = trial(key("busy-loop"), &[]);
+            trial.load = Some(load);
+            trial.observation = Some(Observation {
+                own_cpu_share,
+                ..Observation::default()
+            });
+            check_times(&[trial], minute)
+        };
+        // 256 CPUs for a minute.
+        let honest = LoadEvidence {
+            operations: Some(256 * 60 * 3_000_000_000),
+            bytes: Some(256 * 60 * 20_000_000_000),
+            cpu_time_ns: 256 * minute,
+            observed_ns: minute,
+            context_switches_per_second: 256.0 * 500_000.0,
+            interrupts_per_second: 256.0 * 100_000.0,
+            ..LoadEvidence::default()
+        };
+        assert_eq!(check(honest.clone(), 0.9), Ok(()));
+        let too_long = LoadEvidence {
+            observed_ns: 100_000_000_000_000_000,
+            ..honest.clone()
+        };
+        let as_part = LoadEvidence {
+            parts: vec![too_long.clone()],
+            ..honest.clone()
+        };
+        let no_rate = |rate| LoadEvidence {
+            context_switches_per_second: rate,
+            ..honest.clone()
+        };
+        let interrupted = LoadEvidence {
+            interrupts_per_second: 1e50,
+            ..honest.clone()
+        };
+        let busy = LoadEvidence {
+            cpu_time_ns: u64::MAX,
+            ..honest.clone()
+        };
+        let hostile = [
+            (too_long, "a load ran for 100000000000000000 ns"),
+            (as_part, "a load ran for 100000000000000000 ns"),
+            (no_rate(f64::NAN), "NaN context switches"),
+            (no_rate(-1.0), "-1e0 context switches"),
+            (interrupted, "1e50 interrupts"),
+            (busy, "seconds of CPU time"),
+        ];
+        for (load, why) in hostile {
+            let found = check(load, 0.0).unwrap_err();
+            assert!(found.contains(why), "{found}");
+        }
+        for share in [1e50, -0.1, f64::NAN, f64::INFINITY] {
+            let found = check(honest.clone(), share).unwrap_err();
+            assert!(found.contains("observing took"), "{found}");
+        }
     }
 }

@@ -21,7 +21,7 @@ use crate::over_blocks::{OverBlocks, no_interval};
 use crate::packet_delay::{PacketsView, Room};
 use crate::precision::ns_within;
 use crate::series::TrialSeries;
-use crate::stalls::{Bin, MOST_SEARCHED, StallsView, binary_bins};
+use crate::stalls::{Bin, StallsView, binary_bins, searched_of_cell};
 use crate::tails::{Largest, Tail};
 use crate::timer_events::{TimerEvents, TimerRoom};
 
@@ -37,6 +37,7 @@ pub struct ReportData {
     views: Vec<CellView>,
     assessment: Assessment,
     evidence: Evidence,
+    evidence_of: BTreeMap<Option<String>, Evidence>,
     changes: Vec<Looked>,
     sha256: String,
 }
@@ -233,11 +234,11 @@ struct Extra {
     largest: Largest,
 }
 
-/// What is left for all trials of a run: a stranger's may take any memory and time.
+/// What the trials of a run may take: a stranger's may take any memory and time.
 struct Rooms {
     packets: Room,
     timers: TimerRoom,
-    /// Stalls that are searched for patterns.
+    /// Stalls of a cell that are searched for patterns.
     stalls: usize,
 }
 
@@ -245,11 +246,11 @@ impl Extra {
     fn add(&mut self, trial: &Trial, data: &TrialData, blocks: usize, rooms: &mut Rooms) {
         if trial.factors.level(factor::PROBE) == timer_events::NAME {
             let timer = self.timer.get_or_insert_default();
-            timer.add(trial, data, blocks, &mut rooms.timers);
+            timer.add(trial, data, blocks, &rooms.timers);
         }
         if trial.findings.stalls.is_some() {
             let stalls = self.stalls.get_or_insert_default();
-            stalls.add(trial, data, blocks, &mut rooms.stalls);
+            stalls.add(trial, data, blocks, rooms.stalls);
         }
         if trial.findings.round_trips.is_some() {
             let packets = self.packets.get_or_insert_default();
@@ -282,10 +283,16 @@ impl ReportData {
         let sharing = blocks.unwrap_or(1) * cells.len().div_ceil(CELLS_WHOLE).max(1);
         let mut extras: BTreeMap<Factors, Extra> = BTreeMap::new();
         let mut evidence = Evidence::default();
+        let mut evidence_of: BTreeMap<Option<String>, Evidence> = BTreeMap::new();
+        let cells_of = |is_so: fn(&Trial) -> bool| {
+            let trials = record.trials.iter().filter(|trial| is_so(trial));
+            trials.map(|t| &t.factors).collect::<BTreeSet<_>>().len()
+        };
+        let has_timer = |t: &Trial| t.factors.level(factor::PROBE) == timer_events::NAME;
         let mut rooms = Rooms {
             packets: Room::default(),
-            timers: TimerRoom::new(cells.len()),
-            stalls: MOST_SEARCHED,
+            timers: TimerRoom::new(cells_of(has_timer)),
+            stalls: searched_of_cell(cells_of(|t| t.findings.stalls.is_some())),
         };
         let cells = run.cells(|trial, data| {
             let extra = extras.entry(trial.factors.clone()).or_default();
@@ -295,6 +302,8 @@ impl ReportData {
                 .filter_map(|extra| extra.packets.as_mut());
             rooms.packets.make(packets);
             evidence.add(trial);
+            let platform = trial.factors.get(factor::PLATFORM).map(str::to_owned);
+            evidence_of.entry(platform).or_default().add(trial);
         })?;
         let mut tracks = Vec::new();
         let view = |(number, c): (usize, &Cell)| {
@@ -311,6 +320,7 @@ impl ReportData {
             views,
             assessment,
             evidence,
+            evidence_of,
             changes,
             sha256: run.sha256().to_owned(),
         })
@@ -350,6 +360,16 @@ impl ReportData {
     /// What evidence of disturbances there was.
     pub(crate) fn evidence(&self) -> &Evidence {
         &self.evidence
+    }
+
+    /// The same by platform; what was measured on none has none.
+    pub(crate) fn evidence_of(&self) -> &BTreeMap<Option<String>, Evidence> {
+        &self.evidence_of
+    }
+
+    /// Whether the run has several platforms.
+    pub(crate) fn has_platforms(&self) -> bool {
+        self.evidence_of.len() > 1
     }
 
     /// Cells with what is shown of them.

@@ -1,7 +1,7 @@
 //! Numbers as both the terminal and the page print them.
 
 pub(crate) use tompion_model::grouped as count;
-use tompion_model::{Summary, format_ns};
+use tompion_model::{Summary, format_ns, is_printable};
 
 /// What stands where there is nothing to print.
 pub(crate) const NONE: &str = "—";
@@ -110,11 +110,11 @@ pub(crate) fn supported(summary: &Summary, q: f64, value_ns: f64) -> Option<f64>
     (summary.samples as f64 * (1.0 - q) >= 1.0 - 1e-6).then_some(value_ns)
 }
 
-/// Text from a file made safe for a terminal: control characters, which could
-/// move the cursor or change colours, become visible.
+/// Text from a file made safe for a terminal: what could move the cursor, change
+/// colours, turn the direction of writing, or hide becomes visible.
 pub(crate) fn plain(text: &str) -> String {
     text.chars()
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .map(|c| if is_printable(c) { c } else { '\u{fffd}' })
         .collect()
 }
 
@@ -191,5 +191,12 @@ mod tests {
     #[test]
     fn control_characters_cannot_reach_a_terminal() {
         assert_eq!(plain("a\u{1b}[31mb"), "a\u{fffd}[31mb");
+    }
+
+    #[test]
+    fn what_turns_or_hides_text_is_seen_on_a_terminal() {
+        let name = "a\u{202e}b\u{200b}c\u{2066}d\u{3164}e\u{2800}";
+        assert_eq!(plain(name), "a\u{fffd}b\u{fffd}c\u{fffd}d\u{fffd}e\u{fffd}");
+        assert_eq!(plain("1\u{202f}234 µs"), "1\u{202f}234 µs");
     }
 }

@@ -1,13 +1,14 @@
 //! What a reader must know before trusting the figures of this run.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use tompion_cause::Source;
-use tompion_model::{Status, Storage, format_ns};
+use tompion_model::{Measurement, Status, Storage, factor, format_ns};
 
 use crate::clock_right::clocks;
-use crate::data::ReportData;
+use crate::data::{ReportData, Shown};
 use crate::environment::emulation;
+use crate::evidence::Evidence;
 use crate::figures::{capital, count, percent, signed_ns};
 
 /// One sentence each.
@@ -218,9 +219,52 @@ fn missing(data: &ReportData) -> Vec<String> {
     all
 }
 
+/// What each platform says, in sentences. A run of several names it, and those that say the same
+/// together: the words of one instance are no others'.
+fn named<'a>(
+    data: &ReportData,
+    said: impl IntoIterator<Item = (Option<&'a str>, Vec<String>)>,
+) -> Vec<String> {
+    let mut all: Vec<(String, Vec<&str>)> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
+    for (platform, sentences) in said {
+        for sentence in sentences {
+            let place = *places.entry(sentence.clone()).or_insert(all.len());
+            if place == all.len() {
+                all.push((sentence, Vec::new()));
+            }
+            all[place].1.push(platform.unwrap_or("no platform"));
+        }
+    }
+    let words = |(sentence, platforms): (String, Vec<&str>)| match data.has_platforms() {
+        true => format!("On {}: {sentence}", platforms.join(", ")),
+        false => sentence,
+    };
+    all.into_iter().map(words).collect()
+}
+
 /// What evidence of disturbances was missing, and how far the rest goes.
 fn evidence(data: &ReportData) -> Vec<String> {
-    let e = data.evidence();
+    let said = data.evidence_of().iter().map(|(platform, e)| {
+        let platform = platform.as_deref();
+        (platform, evidence_on(data, platform, e))
+    });
+    let mut all = named(data, said);
+    let polled = |s: Shown<'_>| {
+        let reasons = s.view.disturbed.reasons();
+        reasons.iter().any(|r| r.source == Source::Polled)
+    };
+    if data.shown().any(polled) {
+        all.push(
+            "Marks named polled rest on counters read several times a second: they cover whole windows, hence also samples that nothing disturbed."
+                .to_owned(),
+        );
+    }
+    all
+}
+
+/// The same of one platform.
+fn evidence_on(data: &ReportData, platform: Option<&str>, e: &Evidence) -> Vec<String> {
     let mut all = Vec::new();
     let missing = e.missing();
     if !missing.is_empty() {
@@ -237,27 +281,18 @@ fn evidence(data: &ReportData) -> Vec<String> {
             count(u64::from(e.trials))
         ));
     }
-    let polled = |s: crate::data::Shown<'_>| {
-        let reasons = s.view.disturbed.reasons();
-        reasons.iter().any(|r| r.source == Source::Polled)
-    };
-    if data.shown().any(polled) {
-        all.push(
-            "Marks named polled rest on counters read several times a second: they cover whole windows, hence also samples that nothing disturbed."
-                .to_owned(),
-        );
-    }
     if let Some(share) = e.own_cpu_share().filter(|s| *s > 0.0) {
         all.push(format!(
             "Observing took {} of a CPU itself.",
             percent(share)
         ));
     }
-    let lost: u64 = data
+    let lost = data
         .shown()
+        .filter(|s| s.cell.factors.get(factor::PLATFORM) == platform)
         .filter_map(|s| s.view.stalls.as_ref())
         .map(|s| s.total.rows_lost)
-        .sum();
+        .fold(0, u64::saturating_add);
     if lost > 0 {
         all.push(format!(
             "{} stalls found no room for rows of their own: they are counted by length, and have no cause.",
@@ -267,11 +302,23 @@ fn evidence(data: &ReportData) -> Vec<String> {
     all
 }
 
-/// What the probes cannot see, each sentence once with its technique.
+/// What the probes cannot see, by platform.
 fn blind_spots(data: &ReportData) -> Vec<String> {
+    let mut by_platform: BTreeMap<Option<&str>, Vec<&Measurement>> = BTreeMap::new();
+    for cell in data.cells() {
+        let platform = cell.factors.get(factor::PLATFORM);
+        let measurements = by_platform.entry(platform).or_default();
+        measurements.extend(&cell.measurements);
+    }
+    let said = by_platform.into_iter();
+    named(data, said.map(|(platform, all)| (platform, unseen(&all))))
+}
+
+/// The same of one platform, each sentence once with its technique.
+fn unseen(measurements: &[&Measurement]) -> Vec<String> {
     let mut spots: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let mut known = BTreeSet::new();
-    for m in data.cells().iter().flat_map(|c| &c.measurements) {
+    for m in measurements {
         let blind = m.blind_spots.trim();
         if !blind.is_empty() {
             let techniques = spots.entry(blind).or_default();
@@ -301,4 +348,114 @@ fn blind_spots(data: &ReportData) -> Vec<String> {
 fn sentence(text: &str) -> String {
     let stop = if text.ends_with('.') { "" } else { "." };
     format!("{}{stop}", capital(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tompion_assess::verdict::Assessment;
+    use tompion_model::{
+        Design, Environment, EvidenceItem, Factors, Observation, RunHeader, TrialData, TrialDraft,
+    };
+    use tompion_store::{Run, RunWriter};
+
+    fn trial(platform: &str, said: &str, own_cpu_share: f64) -> TrialDraft {
+        TrialDraft {
+            factors: Factors::new()
+                .with(factor::PROBE, "wake-up")
+                .with(factor::PLATFORM, platform),
+            measurement: Measurement {
+                blind_spots: said.to_owned(),
+                ..Measurement::default()
+            },
+            observation: Some(Observation {
+                evidence: vec![EvidenceItem {
+                    name: "interrupts".to_owned(),
+                    missing: Some(said.to_owned()),
+                }],
+                own_cpu_share,
+                steal_is_accounted: true,
+                ..Observation::default()
+            }),
+            ..TrialDraft::default()
+        }
+    }
+
+    fn of_trials(trials: &[TrialDraft]) -> Vec<String> {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("run");
+        let header = RunHeader {
+            command_line: Vec::new(),
+            tool: String::new(),
+            started_at: "2025-01-02T03:04:05Z".to_owned(),
+            design: Design {
+                order: String::new(),
+                seed: 0,
+                blocks: 1,
+                cells: trials.len() as u32,
+            },
+            environment: Environment::default(),
+            guards: Vec::new(),
+        };
+        let mut writer = RunWriter::create(&path, header).unwrap();
+        for trial in trials {
+            writer.save(trial.clone(), &TrialData::default()).unwrap();
+        }
+        writer.finish(Status::Complete).unwrap();
+        let run = Run::open(&path).unwrap();
+        limitations(&ReportData::gather(&run, |_| Assessment::default()).unwrap())
+    }
+
+    #[test]
+    fn words_of_one_platform_stand_beside_its_name_alone() {
+        let trials = [
+            trial("bare", "short stalls", 0.0),
+            trial("guest", "this report is void", 0.0),
+            trial("twin", "short stalls", 0.0),
+        ];
+        let all = of_trials(&trials);
+        for sentence in [
+            "On bare, twin: Short stalls.",
+            "On guest: This report is void.",
+        ] {
+            assert!(all.contains(&sentence.to_owned()), "{all:?}");
+        }
+        let words = all
+            .iter()
+            .filter(|told| told.to_lowercase().contains("is void"));
+        assert!(
+            words.clone().count() == 2 && words.clone().all(|told| told.starts_with("On guest: ")),
+            "{all:?}"
+        );
+        let one = of_trials(&trials[..1]);
+        assert!(one.contains(&"Short stalls.".to_owned()), "{one:?}");
+    }
+
+    #[test]
+    fn what_observing_took_on_one_platform_is_told_of_no_other() {
+        let honest = trial("bare", "not there", 0.01);
+        let all = of_trials(&[
+            honest.clone(),
+            trial("twin", "not there", 0.01),
+            trial("guest", "lies", 60.0),
+        ]);
+        let has = |sentence: &str| all.iter().any(|told| told.starts_with(sentence));
+        assert!(
+            has("On bare, twin: Observing took 1.00 % of a CPU"),
+            "{all:?}"
+        );
+        assert!(
+            has("On guest: Observing took 6\u{202f}000 % of a CPU"),
+            "{all:?}"
+        );
+        assert!(
+            has("On guest: Evidence of disturbances that was not available: interrupts (lies)"),
+            "{all:?}"
+        );
+        let one = of_trials(&[honest]);
+        assert!(
+            one.contains(&"Observing took 1.00 % of a CPU itself.".to_owned()),
+            "{one:?}"
+        );
+    }
 }

@@ -2,14 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tompion_model::{LoadEvidence, factor};
+use tompion_model::{Cell, LoadEvidence, factor};
 
 use crate::data::ReportData;
-use crate::grid::sort_loads;
+use crate::grid::{load_title, sort_loads};
 
 /// What one load did over all trials beside which it ran.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LoadSummary {
+    /// Where it ran; absent where the run has one platform at most.
+    pub platform: Option<String>,
     /// The factor's level.
     pub load: String,
     /// The load as asked for.
@@ -34,20 +36,47 @@ pub(crate) struct LoadSummary {
     pub notes: Vec<String>,
 }
 
-/// One summary a load, in reading order, and after it those of its parts where
-/// several ran together. Rates are means over time.
+impl LoadSummary {
+    /// Platform and load in words, and whether it ran as a part.
+    pub(crate) fn name(&self) -> String {
+        let with = if self.is_part { "with " } else { "" };
+        let load = format!("{with}{}", load_title(&self.load));
+        match &self.platform {
+            Some(platform) => format!("{platform}, {load}"),
+            None => load,
+        }
+    }
+}
+
+/// One summary a load and platform, in reading order, and after it those of its parts where
+/// several ran together. Rates are means over time, of one platform: what an instance says of
+/// its load changes no other's.
 pub(crate) fn summaries(data: &ReportData) -> Vec<LoadSummary> {
-    let mut by_load: BTreeMap<&str, Vec<&LoadEvidence>> = BTreeMap::new();
-    for cell in data.cells() {
-        let level = cell.factors.level(factor::LOAD);
-        by_load.entry(level).or_default().extend(&cell.loads);
+    of_cells(data.cells(), data.has_platforms())
+}
+
+fn of_cells(cells: &[Cell], has_platforms: bool) -> Vec<LoadSummary> {
+    let mut by_load: BTreeMap<&str, BTreeMap<Option<&str>, Vec<&LoadEvidence>>> = BTreeMap::new();
+    for cell in cells {
+        let platform = cell.factors.get(factor::PLATFORM);
+        let platforms = by_load.entry(cell.factors.level(factor::LOAD)).or_default();
+        let evidence = platforms.entry(platform.filter(|_| has_platforms));
+        evidence.or_default().extend(&cell.loads);
     }
     let mut levels: Vec<&str> = by_load.keys().copied().collect();
     sort_loads(&mut levels);
-    levels
-        .into_iter()
-        .flat_map(|level| with_parts(level, &by_load[level]))
-        .collect()
+    let on = |level, platform: Option<&str>, evidence: &[&LoadEvidence]| {
+        let mut all = with_parts(level, evidence);
+        for summary in &mut all {
+            summary.platform = platform.map(str::to_owned);
+        }
+        all
+    };
+    let of_level = |level| {
+        let platforms = by_load[level].iter();
+        platforms.flat_map(move |(platform, evidence)| on(level, *platform, evidence))
+    };
+    levels.into_iter().flat_map(of_level).collect()
 }
 
 fn with_parts(level: &str, evidence: &[&LoadEvidence]) -> Vec<LoadSummary> {
@@ -80,6 +109,7 @@ fn summary(level: &str, evidence: &[&LoadEvidence]) -> Option<LoadSummary> {
     let notes = evidence.iter().flat_map(|e| &e.notes);
     let notes: Vec<String> = notes.filter(|note| known.insert(*note)).cloned().collect();
     Some(LoadSummary {
+        platform: None,
         load: level.to_owned(),
         asked: first.load.clone(),
         driver: first.driver.clone(),
@@ -105,6 +135,34 @@ fn summary(level: &str, evidence: &[&LoadEvidence]) -> Option<LoadSummary> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tompion_model::Factors;
+
+    #[test]
+    fn what_one_platform_says_of_its_load_changes_no_other_row() {
+        let cell = |platform: &str, switches: f64| Cell {
+            factors: Factors::new()
+                .with(factor::LOAD, "cpu")
+                .with(factor::PLATFORM, platform),
+            loads: vec![LoadEvidence {
+                observed_ns: 1_000_000_000,
+                context_switches_per_second: switches,
+                ..LoadEvidence::default()
+            }],
+            ..Cell::default()
+        };
+        let cells = [cell("bare", 100.0), cell("guest", 1e9)];
+        let row = |l: &LoadSummary| (l.name(), l.context_switches_per_second);
+        let rows: Vec<_> = of_cells(&cells, true).iter().map(row).collect();
+        assert_eq!(
+            rows,
+            [
+                ("bare, cpu".to_owned(), 100.0),
+                ("guest, cpu".to_owned(), 1e9)
+            ]
+        );
+        let one: Vec<_> = of_cells(&cells[..1], false).iter().map(row).collect();
+        assert_eq!(one, [("cpu".to_owned(), 100.0)]);
+    }
 
     #[test]
     fn rates_are_weighted_by_time() {

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tompion_model::{MissingStamps, RoundTrips, Trial, TrialData};
+use tompion_model::{MissingStamps, RoundTrips, Trial, TrialData, printable};
 use tompion_path::stamps::{
     Loss, Missing, Outcome, Packets, Stamp, StayBy, Values, ipdv, lateness, layers, pdv, recorded,
     rest, round_trips, stays, vantages,
@@ -117,7 +117,9 @@ impl PacketsView {
         match recorded::of_table(table) {
             Ok(packets) => self.add_packets(&without_late(packets), room),
             Err(why) => {
-                let unread = self.unread.get_or_insert((0, why.to_string()));
+                // It may quote a column's name, which whoever wrote the file chose.
+                let why = || (0, printable(&why.to_string()).into_owned());
+                let unread = self.unread.get_or_insert_with(why);
                 unread.0 += 1;
             }
         }

@@ -20,7 +20,12 @@ pub(crate) use structure::{Mode, Periodic, Structure};
 pub(crate) use trace::BlockTrace;
 
 /// Stalls of all trials of a run that are searched for patterns.
-pub(crate) const MOST_SEARCHED: usize = 1 << 22;
+const MOST_SEARCHED: usize = 1 << 22;
+
+/// How many each of so many cells with stalls has of them: its share, so that none takes the patterns of others.
+pub(crate) fn searched_of_cell(cells: usize) -> usize {
+    MOST_SEARCHED / cells.max(1)
+}
 
 /// Causes that are told apart by who it was; beyond these by their kind alone.
 const MOST_CAUSES: usize = 1 << 12;
@@ -49,8 +54,8 @@ pub(crate) struct StallsView {
 
 impl StallsView {
     /// Takes in one trial; `blocks` is how many trials share a plot.
-    /// Of all trials of a run the stalls that are `left` are searched for patterns.
-    pub(crate) fn add(&mut self, trial: &Trial, data: &TrialData, blocks: usize, left: &mut usize) {
+    /// Of all trials of the cell `most` stalls are searched for patterns.
+    pub(crate) fn add(&mut self, trial: &Trial, data: &TrialData, blocks: usize, most: usize) {
         let Some(new) = &trial.findings.stalls else {
             return;
         };
@@ -85,7 +90,7 @@ impl StallsView {
                 .filter(|s| s.length_ps as f64 / 1e3 >= summary.max_ns * 0.99)
                 .map(|s| s.cause);
         }
-        self.structure.add(&stalls, new, left);
+        self.structure.add(&stalls, new, most);
         self.traces
             .push(BlockTrace::of(trial.block, &stalls, new.wall_ns, blocks));
         self.evidence.add(trial);

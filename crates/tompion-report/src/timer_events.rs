@@ -15,6 +15,7 @@ pub(crate) const REARMED: &str = "rearmed";
 pub(crate) use columns::{columns, interrupts_per_second, missed_share};
 
 /// Grid points of all trials of a run together whose stability is reckoned: some twenty seconds' work.
+/// Each cell has its share, so that none takes the figures of others.
 const MOST_POINTS: u64 = 1 << 26;
 /// Distinct intervals that all cells keep together, and each of them at least.
 const MOST_INTERVALS: usize = 1 << 22;
@@ -22,19 +23,20 @@ const LEAST_INTERVALS: usize = 1 << 10;
 /// And at most: they are merged with those of each further trial.
 const MOST_OF_CELL: usize = 1 << 16;
 
-/// What is left for the timer events of a run.
+/// What each cell of timer events of a run may take.
 #[derive(Debug)]
 pub(crate) struct TimerRoom {
+    /// Grid points of its trials together.
     points: u64,
     /// Distinct intervals of a cell.
     intervals: usize,
 }
 
 impl TimerRoom {
-    /// That of a run of so many cells.
+    /// That of a run of so many such cells.
     pub(crate) fn new(cells: usize) -> Self {
         Self {
-            points: MOST_POINTS,
+            points: MOST_POINTS / cells.max(1) as u64,
             intervals: (MOST_INTERVALS / cells.max(1)).clamp(LEAST_INTERVALS, MOST_OF_CELL),
         }
     }
@@ -66,6 +68,8 @@ pub(crate) struct TimerEvents {
     pub series: Vec<TrialSeries>,
     /// Trials without figures, and why.
     pub without: Vec<String>,
+    /// Grid points of the trials with figures.
+    points: u64,
     mtie: BTreeMap<u64, f64>,
     tdev_squares: BTreeMap<u64, (f64, u32)>,
 }
@@ -80,13 +84,7 @@ struct Series {
 
 impl TimerEvents {
     /// Takes in one trial; `blocks` is how many trials share a plot.
-    pub(crate) fn add(
-        &mut self,
-        trial: &Trial,
-        data: &TrialData,
-        blocks: usize,
-        room: &mut TimerRoom,
-    ) {
+    pub(crate) fn add(&mut self, trial: &Trial, data: &TrialData, blocks: usize, room: &TimerRoom) {
         let target = trial.factors.level(factor::TARGET);
         let period = trial.measurement.period_ns;
         let Some(period_ns) = period.or_else(|| parse_duration_ns(target).ok()) else {
@@ -101,12 +99,12 @@ impl TimerEvents {
             return;
         }
         let series = Series::of(data, period_ns, self.rearmed);
-        let Some(left) = room.points.checked_sub(series.points()) else {
-            let why = "the run has more grid points than a report goes through";
+        let points = self.points.saturating_add(series.points());
+        if points > room.points {
+            let why = "the cell has more grid points than a report goes through";
             self.without.push(why.to_owned());
             return;
-        };
-        room.points = left;
+        }
         let form = if self.rearmed {
             TimerForm::Rearmed
         } else {
@@ -117,7 +115,11 @@ impl TimerEvents {
         };
         let missed = trial.summary.missed_periods.unwrap_or(0);
         match TimerEventFigures::of(&series.event_ns, period_ns, form, missed) {
-            Ok(figures) => self.take(trial.block, &series, &figures, blocks, room.intervals),
+            Ok(figures) => {
+                // A trial that is refused has cost next to nothing.
+                self.points = points;
+                self.take(trial.block, &series, &figures, blocks, room.intervals);
+            }
             Err(why) => self.without.push(why.to_string()),
         }
     }
@@ -277,9 +279,8 @@ mod tests {
         assert_eq!(Series::of(&data, 100, true).event_ns, [0, 152, 304]);
     }
 
-    #[test]
-    fn grid_points_without_end_are_not_gone_through() {
-        let trial = Trial {
+    fn trial() -> Trial {
+        Trial {
             id: 0,
             factors: Default::default(),
             block: 0,
@@ -297,22 +298,55 @@ mod tests {
             observation: None,
             cpu_use: None,
             summary: Default::default(),
-        };
-        // Two events of each trial, with a hundred thousand points between them.
-        let data = TrialData {
+        }
+    }
+
+    /// Two events, with a hundred thousand points of the grid between them.
+    fn sparse() -> TrialData {
+        TrialData {
             samples: vec![
                 sample(1_000, 0, 0, Mark::None),
                 sample(100_001_000, 0, 99_999, Mark::None),
             ],
             ..TrialData::default()
+        }
+    }
+
+    #[test]
+    fn no_cell_takes_the_grid_points_of_others_nor_do_trials_without_figures() {
+        // One event is no series, however many points it answers for.
+        let late = TrialData {
+            samples: vec![sample(1_000, 0, 99_999, Mark::None)],
+            ..TrialData::default()
         };
-        let mut room = TimerRoom {
+        let room = TimerRoom {
+            points: 450_000,
+            ..TimerRoom::new(2)
+        };
+        let mut hostile = TimerEvents::default();
+        let mut honest = TimerEvents::default();
+        for _ in 0..10 {
+            hostile.add(&trial(), &late, 1, &room);
+            hostile.add(&trial(), &sparse(), 1, &room);
+        }
+        for _ in 0..4 {
+            honest.add(&trial(), &sparse(), 1, &room);
+        }
+        assert_eq!((hostile.trials, hostile.without.len()), (4, 16));
+        assert_eq!((honest.trials, honest.without.len()), (4, 0));
+        assert_eq!(TimerRoom::new(2).points, MOST_POINTS / 2);
+    }
+
+    #[test]
+    fn grid_points_without_end_are_not_gone_through() {
+        let (trial, data) = (trial(), sparse());
+        let room = TimerRoom {
             points: 450_000,
             ..TimerRoom::new(1)
         };
         let mut all = TimerEvents::default();
         for _ in 0..10 {
-            all.add(&trial, &data, 1, &mut room);
+            all.add(&trial, &data, 1, &room);
         }
         assert_eq!((all.trials, all.without.len()), (4, 6));
         assert!(

@@ -1,5 +1,7 @@
 //! `md`: Markdown for a ticket (GitHub's tables), without plots.
 
+use tompion_model::is_printable;
+
 use super::{Form, Make};
 use crate::blocks::{Block, Content, Entry, Item, Media, Table, shown, word};
 use crate::data::ReportData;
@@ -193,7 +195,7 @@ fn plain(text: &str) -> String {
     while let Some(c) = rest.next() {
         match c {
             '\n' | '\r' => out.push(' '),
-            c if c.is_control() => out.push('\u{fffd}'),
+            c if !is_printable(c) => out.push('\u{fffd}'),
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
@@ -258,5 +260,13 @@ mod tests {
         ] {
             assert_eq!(plain(text), shown);
         }
+    }
+
+    #[test]
+    fn what_turns_or_hides_text_is_seen_in_markdown() {
+        assert_eq!(
+            plain("a\u{202e}b\u{200b}c\u{3164}"),
+            "a\u{fffd}b\u{fffd}c\u{fffd}"
+        );
     }
 }

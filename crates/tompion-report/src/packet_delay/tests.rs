@@ -209,3 +209,21 @@ fn places_without_end_are_told_as_one() {
     assert_eq!(missing.iter().map(|m| m.probes).sum::<u64>(), 1_000);
     assert_eq!(missing[0].probes, 2);
 }
+
+#[test]
+fn no_name_of_a_column_that_hides_text_is_told() {
+    let (trial, mut data) = trial(&packets(10));
+    let table = data.tables.remove(recorded::TABLE).unwrap();
+    let mut columns = table.columns().to_vec();
+    let rows = table.rows();
+    columns.push(tompion_model::Column {
+        name: "tap_a\u{3164}b\u{2800}_outward_ns".to_owned(),
+        values: tompion_model::Values::Int64(vec![None; rows]),
+    });
+    let table = tompion_model::SideTable::new(columns).unwrap();
+    data.tables.insert(recorded::TABLE.to_owned(), table);
+    let mut view = PacketsView::default();
+    view.add(&trial, &data, &mut Room::default());
+    let (_, why) = view.unread.unwrap();
+    assert!(why.contains("\"a b \""), "{why}");
+}

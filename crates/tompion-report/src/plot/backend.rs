@@ -16,6 +16,7 @@ use plotters_backend::{
     BackendColor, BackendCoord, BackendStyle, BackendTextStyle, DrawingBackend, DrawingErrorKind,
     FontTransform,
 };
+use tompion_model::is_printable;
 
 use super::theme::classes;
 
@@ -140,7 +141,7 @@ pub(crate) fn escape(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            c if c.is_control() => out.push('\u{fffd}'),
+            c if !is_printable(c) => out.push('\u{fffd}'),
             c => out.push(c),
         }
     }
@@ -305,6 +306,14 @@ mod tests {
         assert_eq!(
             escape("<b a=\"1\">&'\u{1}"),
             "&lt;b a=&quot;1&quot;&gt;&amp;&#39;\u{fffd}"
+        );
+    }
+
+    #[test]
+    fn what_turns_or_hides_text_is_seen_in_a_plot() {
+        assert_eq!(
+            escape("a\u{202e}b\u{200b}c\u{3164}"),
+            "a\u{fffd}b\u{fffd}c\u{fffd}"
         );
     }
 }

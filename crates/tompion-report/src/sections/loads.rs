@@ -4,7 +4,6 @@ use super::{Machine, Question, Section};
 use crate::blocks::{Block, Column, Content, Entry, Media, Row, Table};
 use crate::data::ReportData;
 use crate::figures::{count, real};
-use crate::grid::load_title;
 use crate::loads::{LoadSummary, summaries};
 
 pub(super) static ENTRY: Section = Section {
@@ -24,7 +23,6 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
         return vec![Content::Text(none.to_owned()).on(Media::PAGE)];
     }
     let row = |l: &LoadSummary| {
-        let with = if l.is_part { "with " } else { "" };
         let operations = l.operations.as_ref();
         let entries = vec![
             Entry::Text(l.asked.clone()),
@@ -38,7 +36,7 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
             Entry::Text(real(l.context_switches_per_second)),
             Entry::Text(real(l.interrupts_per_second)),
         ];
-        Row::new(format!("{with}{}", load_title(&l.load)), entries)
+        Row::new(l.name(), entries)
     };
     let table = Table::of(
         "Load",
@@ -60,7 +58,7 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
         Content::Table(table).on(Media::NOT_SCREEN),
     ];
     for l in loads.iter().filter(|l| !l.notes.is_empty()) {
-        let text = format!("{}: {}.", load_title(&l.load), l.notes.join("; "));
+        let text = format!("{}: {}.", l.name(), l.notes.join("; "));
         blocks.push(Content::Text(text).on(Media::PAGE));
     }
     blocks

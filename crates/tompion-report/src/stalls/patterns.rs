@@ -160,7 +160,7 @@ mod tests {
         for stalls in trials {
             let mut stalls = stalls.clone();
             stalls.sort_by_key(|s| s.at_ns);
-            found.add(&stalls, &about(), &mut { usize::MAX });
+            found.add(&stalls, &about(), usize::MAX);
         }
         sentences(&found, Some(250))
     }
@@ -258,8 +258,8 @@ mod tests {
             .collect();
         stalls.sort_by_key(|s| s.at_ns);
         let mut found = Structure::default();
-        found.add(&stalls, &about(), &mut { usize::MAX });
-        found.add(&stalls, &about(), &mut { usize::MAX });
+        found.add(&stalls, &about(), usize::MAX);
+        found.add(&stalls, &about(), usize::MAX);
         let words = sentences(&found, Some(250));
         let hog = words
             .iter()
@@ -291,7 +291,7 @@ mod tests {
     #[test]
     fn nothing_is_found_in_nothing() {
         let mut found = Structure::default();
-        found.add(&[], &about(), &mut { usize::MAX });
+        found.add(&[], &about(), usize::MAX);
         assert!(sentences(&found, Some(250)).is_empty());
     }
 

@@ -37,6 +37,8 @@ pub(crate) struct Structure {
     pub runs: Vec<Mode>,
     /// Trials of which only the first stalls were searched.
     pub cut: u32,
+    /// Stalls that were searched, over all trials.
+    searched: usize,
 }
 
 /// Stalls that begin at points of equal distance: ticks, or anything else.
@@ -87,11 +89,12 @@ pub(crate) struct Mode {
 
 impl Structure {
     /// Searches the stalls of one trial.
-    /// Of all trials `left` are searched still.
-    pub(super) fn add(&mut self, stalls: &[TracedStall], about: &Stalls, left: &mut usize) {
+    /// Of all trials together `most` are searched.
+    pub(super) fn add(&mut self, stalls: &[TracedStall], about: &Stalls, most: usize) {
         self.trials += 1;
-        let searched = &stalls[..stalls.len().min(MOST_STALLS).min(*left)];
-        *left -= searched.len();
+        let left = most.saturating_sub(self.searched);
+        let searched = &stalls[..stalls.len().min(MOST_STALLS).min(left)];
+        self.searched += searched.len();
         let until_ns = match searched.last() {
             _ if searched.len() == stalls.len() => about.wall_ns,
             last => {
@@ -236,4 +239,33 @@ fn add_mode(modes: &mut Vec<Mode>, new: Mode) {
     m.count += new.count;
     m.trials += new.trials;
     m.last_trial = new.last_trial;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_cell_takes_the_stalls_that_are_searched_of_others() {
+        let stall = |n: u64| TracedStall {
+            at_ns: n * 1_000_000,
+            length_ps: 5_000_000,
+            cause: Cause::Tick,
+        };
+        let stalls: Vec<TracedStall> = (0..100).map(stall).collect();
+        let about = Stalls {
+            wall_ns: 100_000_000,
+            ..Stalls::default()
+        };
+        let mut hostile = Structure::default();
+        let mut honest = Structure::default();
+        for _ in 0..10 {
+            hostile.add(&stalls, &about, 250);
+        }
+        honest.add(&stalls, &about, 250);
+        assert_eq!((hostile.searched, hostile.cut), (250, 8));
+        assert_eq!((honest.searched, honest.cut), (100, 0));
+        let share = crate::stalls::searched_of_cell;
+        assert_eq!(2 * share(2), share(1));
+    }
 }
