@@ -141,3 +141,29 @@ impl Clock {
         Self(u16::from(number) + 3)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stamps::Missing;
+    use tompion_model::MissingStamps;
+
+    /// What a run says of missing stamps is kept when it is redacted, as far as it is one of our words.
+    #[test]
+    fn words_of_missing_stamps_are_those_that_redacting_keeps() {
+        let places: Vec<&str> = Stamp::FIXED.into_iter().map(Stamp::name).collect();
+        let places = places
+            .into_iter()
+            .chain([Way::Outward.name(), Way::Homeward.name()]);
+        for place in places {
+            assert!(MissingStamps::PLACES.contains(&place), "{place}");
+        }
+        for why in Missing::ALL {
+            assert!(
+                MissingStamps::REASONS.contains(&why.name()),
+                "{}",
+                why.name()
+            );
+        }
+    }
+}
