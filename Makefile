@@ -187,7 +187,8 @@ bench-net: build $(VENV)/ready lab-guest
 	@.ci/stamp-suite $(CACHE)/bin
 	$(CARGO) build --release --locked -p tompion-packets -p tompion-path -p tompion-guest \
 		--example round_trips --example clocks --example guest_round_trips
-	@export TOMPION_GUEST="$(abspath $(GUEST))"; status=0; for bench in marks clocks net; do $(VENV)/bin/python benches/$$bench.py $(ARGS) || status=$$?; done; exit $$status
+	@export TOMPION_GUEST="$(abspath $(GUEST))"; status=0; for bench in marks clocks net; do $(VENV)/bin/python benches/$$bench.py $(ARGS) || status=$$?; done; \
+		$(VENV)/bin/python benches/bandwidth.py $(filter --quick,$(ARGS)) || status=$$?; exit $$status
 
 # The README's picture and the printed report, of runs made for it in some minutes, or of
 # those that are there: make pictures ARGS='RUN QUICK'
