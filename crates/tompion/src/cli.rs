@@ -5,6 +5,7 @@ mod bandwidth;
 mod check;
 mod claims;
 mod compare;
+mod family;
 mod groups;
 mod join;
 mod lab;

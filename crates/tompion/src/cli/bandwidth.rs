@@ -9,6 +9,7 @@ use tompion_model::parse_bits_per_second;
 use tompion_path::bandwidth::MethodEntry;
 use tompion_path::model::CrossPattern;
 
+use super::family::FamilyOptions;
 use super::values;
 use crate::output::OutputOptions;
 
@@ -52,13 +53,8 @@ pub struct BandwidthOptions {
     #[arg(short, long, value_name = "PORT", default_value_t = 862)]
     pub port: u16,
 
-    /// Use IPv4 alone
-    #[arg(short = '4', long, conflicts_with = "ipv6")]
-    pub ipv4: bool,
-
-    /// Use IPv6 alone
-    #[arg(short = '6', long)]
-    pub ipv6: bool,
+    #[command(flatten)]
+    pub family: FamilyOptions,
 
     /// How to estimate: tompion, yaz, yaz-small-gaps, kite2 or chirp
     #[arg(long, value_name = "METHOD", default_value = "tompion", value_parser = values::bandwidth_method)]

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use tompion_load::LoadSpec;
 
+use super::family::FamilyOptions;
 use super::values;
 use crate::output::OutputOptions;
 
@@ -46,13 +47,8 @@ pub struct PingOptions {
     #[arg(short, long, value_name = "PORT", default_value_t = 862)]
     pub port: u16,
 
-    /// Use IPv4 alone
-    #[arg(short = '4', long, conflicts_with = "ipv6")]
-    pub ipv4: bool,
-
-    /// Use IPv6 alone
-    #[arg(short = '6', long)]
-    pub ipv6: bool,
+    #[command(flatten)]
+    pub family: FamilyOptions,
 
     /// Number of probes [default: 20]
     #[arg(short, long, value_name = "N", value_parser = values::probes)]

@@ -11,7 +11,7 @@ use tompion_bandwidth::{Arrivals, Estimated, FarEnd, Session, Settings, Timers, 
 use tompion_load::read_key;
 use tompion_model::{format_bits_per_second, format_bytes, format_ns};
 use tompion_net::{Stop, wait};
-use tompion_packets::{Family, Key, resolve};
+use tompion_packets::{Key, resolve};
 use tompion_path::bandwidth::{Asked, Ending, METHODS};
 
 use crate::cli::{BandwidthCommand, BandwidthOptions};
@@ -74,12 +74,7 @@ pub fn bandwidth(options: &BandwidthOptions) -> exit::Result {
 }
 
 fn settings(options: &BandwidthOptions, host: &str) -> anyhow::Result<Settings> {
-    let family = match (options.ipv4, options.ipv6) {
-        (true, _) => Some(Family::V4),
-        (_, true) => Some(Family::V6),
-        _ => None,
-    };
-    let address = resolve(host, family)?;
+    let address = resolve(host, options.family.family())?;
     let key = options.key.as_deref().map(read_key).transpose()?;
     let key = key.map(|bytes| Key::new(&bytes)).transpose()?;
     Ok(Settings {

@@ -15,8 +15,8 @@ use tompion_model::{LoadEvidence, format_ns};
 use tompion_net::device::HardwareStamps;
 use tompion_net::{ReceiveStamps, Schedule, Stop, TransmitStamps};
 use tompion_packets::{
-    Family, MOST_PROBES, Measured, OneWay, OwnTap, OwnTapped, PacketError, Progress, Protocol,
-    Settings, Summary, TcpBeside, TcpSeen, measure, resolve,
+    MOST_PROBES, Measured, OneWay, OwnTap, OwnTapped, PacketError, Progress, Protocol, Settings,
+    Summary, TcpBeside, TcpSeen, measure, resolve,
 };
 use tompion_path::stamps::{Outcome, Packets, Stamp, Vantage, round_trips};
 use tompion_stamp::{Key, TimeFormat};
@@ -208,12 +208,7 @@ fn require_tap(tapped: OwnTapped) -> anyhow::Result<()> {
 
 /// The settings of the measurement.
 fn settings(options: &PingOptions, host: &str) -> anyhow::Result<Settings> {
-    let family = match (options.ipv4, options.ipv6) {
-        (true, _) => Some(Family::V4),
-        (_, true) => Some(Family::V6),
-        _ => None,
-    };
-    let address = resolve(host, family)?;
+    let address = resolve(host, options.family.family())?;
     let (protocol, port) = match options.icmp {
         true => (Protocol::Icmp, 0),
         false => (Protocol::Stamp, options.port),

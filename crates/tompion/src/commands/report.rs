@@ -84,7 +84,7 @@ pub fn report(options: &ReportOptions) -> exit::Result {
         }
         Some(file) => Page::File(file.clone()),
     };
-    let run = open(&options.run, options.redact)?;
+    let run = open(options)?;
     // A path may name its owner.
     told(
         &run,
@@ -100,9 +100,20 @@ pub fn report(options: &ReportOptions) -> exit::Result {
 }
 
 /// Opens a run, without what names somebody where that is wished.
-fn open(directory: &Path, redact: bool) -> anyhow::Result<Run> {
-    let run = Run::open_tidied(&run_named(directory)?)?;
-    Ok(match redact {
+/// The option by which limits of one's own are given.
+const OWN_LIMITS: &str = "--profiles";
+
+fn open(options: &ReportOptions) -> anyhow::Result<Run> {
+    let run = Run::open_tidied(&run_named(&options.run)?)?;
+    let words = &run.record().header.command_line;
+    let own = |word: &String| word == OWN_LIMITS || word.starts_with(&format!("{OWN_LIMITS}="));
+    if options.profiles.is_none() && words.iter().any(own) {
+        exit::complain(&format!(
+            "warning: the run was judged by own limits ({OWN_LIMITS}), which it does not keep; without that option the \
+             built-in ones judge it here"
+        ));
+    }
+    Ok(match options.redact {
         true => tompion_report::redacted(run, vocabulary()),
         false => run,
     })
@@ -137,7 +148,7 @@ fn export(options: &ReportOptions, form: &Form, judged: Judged<'_>) -> exit::Res
             if let Some(file) = options.out.as_ref().filter(|file| file.as_os_str() != "-") {
                 try_whole(file)?;
             }
-            let data = gather(&open(&options.run, options.redact)?, profiles)?;
+            let data = gather(&open(options)?, profiles)?;
             let text = make(&data);
             match &options.out {
                 None => print(&text)?,
@@ -162,7 +173,7 @@ fn copy(options: &ReportOptions) -> exit::Result {
         anyhow::bail!("--format run writes a run directory: name it with --out DIR");
     };
     RunWriter::try_create(directory)?;
-    RunWriter::copy(&open(&options.run, options.redact)?, directory)?;
+    RunWriter::copy(&open(options)?, directory)?;
     if !options.output.quiet {
         print(&format!("run in {}\n", place(directory)))?;
     }
@@ -182,7 +193,7 @@ fn plots(
         );
     };
     Directory::try_make(directory)?;
-    let data = gather(&open(&options.run, options.redact)?, profiles)?;
+    let data = gather(&open(options)?, profiles)?;
     let directory = Directory::make(directory)?;
     let plots: Vec<_> = make(&data).collect::<Result<_, _>>()?;
     refuse_others(&directory, &plots.iter().map(|p| p.name.as_str()).collect())?;
