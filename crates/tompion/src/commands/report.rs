@@ -99,10 +99,10 @@ pub fn report(options: &ReportOptions) -> exit::Result {
     )
 }
 
-/// Opens a run, without what names somebody where that is wished.
 /// The option by which limits of one's own are given.
 const OWN_LIMITS: &str = "--profiles";
 
+/// Opens a run, without what names somebody where that is wished; says where it was judged by other limits than it is now.
 fn open(options: &ReportOptions) -> anyhow::Result<Run> {
     let run = Run::open_tidied(&run_named(&options.run)?)?;
     let words = &run.record().header.command_line;
