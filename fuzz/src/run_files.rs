@@ -94,6 +94,7 @@ pub fn header() -> RunHeader {
             ..Environment::default()
         },
         guards: Vec::new(),
+        profiles: Vec::new(),
     }
 }
 

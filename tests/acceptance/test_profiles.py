@@ -6,6 +6,7 @@ import subprocess
 import pytest
 
 from conftest import planted, tompion
+from runs import record_of, write_record
 
 CHECK = ["check", "--methods", "clock-nanosleep-abs", "--loads", "idle", "--blocks", "8", "--duration", "400s", "--seed", "1"]
 OWN = """
@@ -45,17 +46,41 @@ def test_a_run_is_judged_by_own_limits_and_by_none_else(place):
     assert (judged["easy"]["outcome"], judged["hard"]["outcome"]) == ("pass", "fail")
     assert judged["easy"]["title"] == "what any machine can"
     assert judged["hard"]["requirement"] == "median of wake-up latency at most 1.00 ns"
-    # Again by others, from the same run.
+    # The run keeps them.
     again = tompion("report", "run", "--json", cwd=place, check=0)
-    assert "easy" not in [use["name"] for use in json.loads(again.stdout)["assessment"]["profiles"]]
-    # Which is told, since the answer is another.
-    assert again.stderr.startswith("tompion: warning: the run was judged by own limits") and again.stderr.count("\n") == 1
-    shown = tompion("report", "run", "--profiles", "own.toml", cwd=place, check=0)
-    assert shown.stderr == ""
-    shown = shown.stdout
-    assert "what any machine can" in shown and "audio" not in shown
-    markdown = tompion("report", "run", "--profiles", "own.toml", "--format", "md", cwd=place, check=0).stdout
-    assert "what any machine can" in markdown and "audio" not in markdown
+    assert json.loads(again.stdout)["assessment"]["profiles"] == json.loads(done.stdout)["assessment"]["profiles"]
+    assert again.stderr == ""
+    for options in ((), ("--format", "md"), ("--html", "-")):
+        shown = tompion("report", "run", *options, cwd=place, check=0).stdout
+        assert "what any machine can" in shown and "audio" not in shown
+    assert tompion("report", "run", "--require", "hard", "--quiet", cwd=place).returncode == 2
+    # Again by others, from the same run.
+    (place / "other.toml").write_text("[[profile]]\nname = 'audio-48k-64'\n")
+    other = tompion("report", "run", "--profiles", "other.toml", cwd=place, check=0).stdout
+    assert "what any machine can" not in other and "audio" in other
+
+
+def test_a_redacted_run_is_judged_alike_by_uses_without_a_name(place):
+    run(place, *CHECK, "--profiles", "own.toml", "--out", "named")
+    tompion("report", "named", "--redact", "--format", "run", "--out", "without", cwd=place, check=0)
+    assert not any(b"easy" in file.read_bytes() or b"any machine can" in file.read_bytes() for file in (place / "without").iterdir())
+    judged = [
+        json.loads(tompion("report", name, "--json", cwd=place, check=0).stdout)["assessment"]["profiles"]
+        for name in ("named", "without")
+    ]
+    assert [use["name"] for use in judged[1]] == ["use-1", "use-3", "voip"]
+    assert [use["outcome"] for use in judged[0]] == [use["outcome"] for use in judged[1]]
+
+
+def test_limits_that_no_use_can_have_judge_nothing(place):
+    kept = place / "kept"
+    run(place, *CHECK, "--profiles", "own.toml", "--out", kept)
+    record = record_of(kept)
+    record["profiles"][1]["limit_ns"] = 9e99
+    write_record(kept, record)
+    refused = tompion("report", kept, cwd=place, check=1)
+    assert len(refused.stderr.splitlines()) == 1 and "run.json: profiles: use 2: " in refused.stderr, refused.stderr
+    tompion("report", kept, "--profiles", "own.toml", cwd=place, check=0)
 
 
 @pytest.mark.parametrize(("name", "status"), [("easy", 0), ("hard", 2), ("viop", 1), ("audio-48k-64", 1)])

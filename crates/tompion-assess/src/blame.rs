@@ -138,6 +138,8 @@ struct Suspect {
     /// How its part stands by it.
     state: State,
     costs: usize,
+    /// Shares of the sleeps of each verdict that it made late, added up.
+    late: f64,
 }
 
 /// Failures that nothing else explains.
@@ -188,6 +190,7 @@ impl Suspects<'_> {
             took,
             state,
             costs: 0,
+            late: 0.0,
         });
     }
 
@@ -199,6 +202,7 @@ impl Suspects<'_> {
                 let of_programs = |t: &&mut Suspect| matches!(t.culprit, Culprit::Programs(_));
                 if let Some(programs) = self.takers.iter_mut().find(of_programs) {
                     programs.costs += 1;
+                    programs.late += judged.late_share;
                 }
             }
             Outcome::Fail => self.fails(profile, judged),
@@ -216,6 +220,7 @@ impl Suspects<'_> {
             // Alone it makes more sleeps late than may be.
             if late >= allowed {
                 taker.costs += 1;
+                taker.late += late.min(judged.late_share);
                 is_anybody = true;
             }
         }
@@ -277,9 +282,18 @@ impl Suspects<'_> {
         // What hardly any use bears is at fault anyhow.
         let is_at_fault = |taker: &Suspect| taker.costs > 0 || taker.state == State::Fail;
         let mut takers: Vec<Suspect> = self.takers.into_iter().filter(is_at_fault).collect();
-        // Of those that cost as much comes first who took more.
-        takers.sort_by(|a, b| b.took.share.total_cmp(&a.took.share));
-        let takers = takers.into_iter().map(|taker| (taker.culprit, taker.costs));
+        // Who made more sleeps late comes first, and of those alike who took more.
+        let weight = |taker: &Suspect| (taker.late, taker.took.share);
+        takers.sort_by(|a, b| {
+            let ((late_a, share_a), (late_b, share_b)) = (weight(a), weight(b));
+            late_b.total_cmp(&late_a).then(share_b.total_cmp(&share_a))
+        });
+        // Between them that decides alone: one limit too many that a small one exceeds outweighs nothing.
+        let most = takers.iter().map(|taker| taker.costs).max().unwrap_or(0);
+        let takers = takers.into_iter().map(|taker| match taker.costs {
+            0 => (taker.culprit, 0),
+            _ => (taker.culprit, most),
+        });
         found.extend(takers);
         let takes_cpu = found.iter().any(|(culprit, _)| culprit.takes());
         let mends_slack = self.mended.iter().any(|(r, ..)| r.mends == Delay::Slack);

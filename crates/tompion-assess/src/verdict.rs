@@ -32,7 +32,7 @@ pub use judge::ERROR;
 pub use lateness::{
     LateUnder, Lateness, LatenessRow, QUANTILE as QUANTILE_OF_MOST_USES, lateness, lateness_of,
 };
-pub use profile::{Limit, Profile, profiles, quantile_name, quantity_name};
+pub use profile::{Limit, Profile, own, profiles, profiles_of, quantile_name, quantity_name};
 
 /// Seconds of a default check: all nine uses are decided in it under three loads, where they are far from their limits.
 pub const CHECK_S: u64 = 70;

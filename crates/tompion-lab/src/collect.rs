@@ -184,6 +184,7 @@ mod tests {
                 ..Environment::default()
             },
             guards: Vec::new(),
+            profiles: Vec::new(),
         }
     }
 

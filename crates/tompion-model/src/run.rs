@@ -6,7 +6,7 @@ use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ClockReading, CpuUse, Environment, Factors, FileRef, Note, Trial};
+use crate::{ClockReading, CpuUse, Environment, Factors, FileRef, Note, OwnProfile, Trial};
 
 /// Version of the format written; readers take older ones and refuse newer ones.
 pub const SCHEMA_VERSION: u64 = 2;
@@ -60,6 +60,9 @@ pub struct RunHeader {
     /// What protected the measurement, for example locked memory.
     #[schemars(extend("privacy" = "harmless"))]
     pub guards: Vec<String>,
+    /// What it is judged by where that is not what comes with Tompion; else nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub profiles: Vec<OwnProfile>,
 }
 
 impl RunHeader {

@@ -25,7 +25,7 @@ use lines::{
     LIMIT, LateLine, MOST_LOADS, cell_columns, cut, late_line, late_title, table_row, use_title,
 };
 use platforms::Platforms;
-use steps::{Shown, Step, steps, with};
+use steps::{Shown, Step, numbers, steps, with};
 
 /// The answer that a run gives, for a terminal of `width` columns (80 to 100 are used), without where
 /// the page lies; it leaves room for `below` lines more.
@@ -233,8 +233,42 @@ impl<'a> Answer<'a> {
     fn in_words(&self, judged: &LoadVerdict) -> String {
         match taken(judged) {
             Some(_) => with(&self.advice, taken(judged).into_iter()),
-            None => with_figure(judged),
+            None => match self.open_step(judged) {
+                Some(step) => format!("FAIL ({step}?)"),
+                None => with_figure(judged),
+            },
         }
+    }
+
+    /// The number of the step with which a verdict that fails may pass: it was tried, and is not decided.
+    fn open_step(&self, judged: &LoadVerdict) -> Option<usize> {
+        let remedy = judged.remedy.as_ref();
+        let open = remedy.filter(|r| judged.outcome == Outcome::Fail && !r.outcome.is_decided());
+        let numbers = numbers(&self.advice, open.map(|r| r.name.as_str()).into_iter());
+        numbers.first().copied()
+    }
+
+    /// What the words of verdicts mean that do not speak for themselves; nothing where each does.
+    fn explained(&self) -> String {
+        let shown = self.data.assessment().profiles.iter().flat_map(|p| {
+            let shown = self.shown();
+            shown.filter_map(|load| p.under(load))
+        });
+        let fails = shown.filter(|l| l.outcome == Outcome::Fail);
+        let fails: Vec<&LoadVerdict> = fails.collect();
+        let mut told = String::new();
+        if let Some(step) = fails.iter().find_map(|l| self.open_step(l)) {
+            told.push_str(&format!(
+                " FAIL ({step}?): with step {step} it is not decided."
+            ));
+        }
+        let is_bare = |l: &&LoadVerdict| {
+            self.open_step(l).is_none() && with_figure(l) == Outcome::Fail.in_words()
+        };
+        if fails.iter().any(is_bare) {
+            told.push_str(" FAIL alone: how late is not known well enough for a figure.");
+        }
+        told
     }
 
     /// How many verdicts there are, what passes rest on, and what would bring the others.
@@ -257,6 +291,7 @@ impl<'a> Answer<'a> {
         if let Some(watched) = verdicts::all_watched(profiles) {
             told.push_str(&format!(" A pass rests on {watched}."));
         }
+        told.push_str(&self.explained());
         let more = self.loads.len().saturating_sub(MOST_LOADS);
         if more > 0 {
             told.push_str(&format!(" {more} more loads are in the report."));

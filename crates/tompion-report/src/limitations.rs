@@ -396,6 +396,7 @@ mod tests {
             },
             environment: Environment::default(),
             guards: Vec::new(),
+            profiles: Vec::new(),
         };
         let mut writer = RunWriter::create(&path, header).unwrap();
         for trial in trials {

@@ -11,6 +11,7 @@
 //! | `time`, `uuid` | stays where it is one, written anew |
 //! | `harmless` | words that are known to be nobody's stay ([`words`]), and versions and models |
 //! | `levels`, `load`, `platform` | what Tompion calls so itself stays; of the rest the shape ([`levels`]) |
+//! | `use` | what comes with Tompion stays; others are numbered |
 //! | `process` | what every kernel has stays; others are numbered |
 //! | `who`, `secret`, `text` | left out |
 //!
@@ -75,6 +76,7 @@ enum Class {
     Load,
     Platform,
     Process,
+    Use,
     #[serde(alias = "who", alias = "secret", alias = "text")]
     LeftOut,
 }
@@ -196,6 +198,7 @@ impl Redaction {
             Class::Load => self.names.load(text),
             Class::Platform => self.names.platform(text),
             Class::Process => self.names.process(text),
+            Class::Use => self.names.of_use(text),
             Class::Levels | Class::LeftOut if text.is_empty() => String::new(),
             Class::Levels | Class::LeftOut => LEFT_OUT.to_owned(),
         }

@@ -229,6 +229,7 @@ pub fn header(
         started_at: now_utc(),
         design,
         environment,
+        profiles: Vec::new(),
         guards: vec![
             "A fresh thread measures beside each load; every trial sets its policy and slack \
              afresh."

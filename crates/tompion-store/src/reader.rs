@@ -798,6 +798,7 @@ mod tests {
             },
             environment: Environment::default(),
             guards: Vec::new(),
+            profiles: Vec::new(),
         };
         let mut writer = RunWriter::create(path, header).unwrap();
         for (block, data) in (0..).zip(trials) {

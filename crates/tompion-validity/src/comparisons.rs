@@ -293,6 +293,7 @@ fn side(name: &str, cell: Replicates) -> Side {
             },
             environment: Environment::default(),
             guards: Vec::new(),
+            profiles: Vec::new(),
         }),
         remarks: Arc::default(),
         cells: [(key, cell)].into(),

@@ -288,6 +288,7 @@ fn vocabulary() -> Vocabulary {
             .iter()
             .map(|kind| kind.name)
             .collect(),
+        uses: Vec::new(),
     }
 }
 

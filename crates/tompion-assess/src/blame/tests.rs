@@ -375,3 +375,23 @@ fn what_was_not_shown_to_help_comes_after_faults_that_are_seen() {
     let told = blamed(&machine, [of(Outcome::Inconclusive), of(Outcome::Pass)]);
     assert_eq!(told, [mended("slack 1 ns", 1, 2), clock]);
 }
+
+#[test]
+fn who_makes_most_sleeps_late_comes_first_whatever_limits_a_little_exceeds() {
+    let mut machine = Machine::fine();
+    let taken = [
+        (Cause::Preempted, 19 * SECOND, 4 * MS),
+        (Cause::Stolen, 60 * MS, 20 * MS),
+    ];
+    machine.trials[0] = trial("idle", &taken);
+    machine.trials[0].cpu_use = Some(cpu_use(20 * SECOND, &[("transcode", 19 * SECOND)]));
+    // Two limits that the slices of the program keep, and the pauses of the host exceed now and then.
+    let rare = || {
+        let mut fails = fails(10e6, 0.003);
+        fails.quantile = 0.999;
+        vec![fails]
+    };
+    let told = blamed(&machine, [rare(), rare(), vec![fails(781.0 * US, 0.5)]]);
+    let host = host(0.003, Some(20 * MS), false);
+    assert_eq!(told, [programs("transcode"), host]);
+}

@@ -1,8 +1,14 @@
 //! The fitness profiles, read from the embedded data file.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
+use tompion_model::{OwnProfile, RunHeader};
+use tompion_probe::wake_up;
+
+/// The longest time that a duration can say, 100,000 days.
+const LONGEST_NS: f64 = 8.64e18;
 
 static PROFILES: LazyLock<Vec<Profile>> = LazyLock::new(|| {
     // A test parses the same text, so a broken file never leaves the workshop.
@@ -49,6 +55,62 @@ pub struct Profile {
     pub why: String,
 }
 
+/// What may stand in a use of one's own; beyond it a file is refused, and a run is not judged.
+pub mod own {
+    use std::ops::RangeInclusive;
+
+    /// Uses of one file or run, more than anybody has.
+    pub const MOST: usize = 64;
+    /// The longest name or title.
+    pub const LONGEST: usize = 60;
+    /// Beyond the last no run of a bearable length says anything.
+    pub const QUANTILES: RangeInclusive<f64> = 0.5..=0.99999;
+    /// Where its limit comes from, and its quantile.
+    pub const SOURCE: &str = "Given by whoever measured";
+
+    /// Whether something can be the name of a use.
+    pub fn is_name(text: &str) -> bool {
+        let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        !text.is_empty() && text.len() <= LONGEST && text.chars().all(is_plain)
+    }
+
+    /// Whether something can be its title: one line, not too long.
+    pub fn is_title(text: &str) -> bool {
+        let is_line = text.chars().all(tompion_model::is_printable) && !text.trim().is_empty();
+        is_line && text.chars().count() <= LONGEST
+    }
+}
+
+/// How far two limits may be apart that are the same: a file may round them.
+const ROUNDING: f64 = 1e-9;
+
+/// What a run is judged by: uses of its own where it keeps some, else those that come with Tompion.
+///
+/// # Errors
+/// What it keeps that no use can be, in words.
+pub fn profiles_of(header: &RunHeader) -> Result<Vec<Profile>, String> {
+    let kept = &header.profiles;
+    if kept.is_empty() {
+        return Ok(profiles().to_vec());
+    }
+    if kept.len() > own::MOST {
+        return Err(format!("{} uses; {} are the most", kept.len(), own::MOST));
+    }
+    let mut names = BTreeSet::new();
+    kept.iter()
+        .enumerate()
+        .map(|(place, kept)| {
+            let profile = Profile::of_kept(kept);
+            profile
+                .filter(|profile| names.insert(profile.name.clone()))
+                .ok_or_else(|| {
+                    let wanted = "a name of small letters that none before it has, a title, a quantile and times in range";
+                    format!("use {}: {wanted} are wanted", place + 1)
+                })
+        })
+        .collect()
+}
+
 /// A limit with its inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
@@ -75,6 +137,53 @@ pub enum Limit {
 }
 
 impl Profile {
+    /// The same in a run's record.
+    pub fn kept(&self) -> OwnProfile {
+        OwnProfile {
+            name: self.name.clone(),
+            title: self.title.clone(),
+            quantile: self.quantile,
+            period_ns: self.period_ns,
+            limit_ns: self.limit_ns(),
+        }
+    }
+
+    /// From a run's record; of one that comes with Tompion, and has its title and limit, with all that is known of it.
+    /// `None` where it can be none.
+    fn of_kept(kept: &OwnProfile) -> Option<Self> {
+        let is_time = |ns: f64| (1.0..=LONGEST_NS).contains(&ns);
+        let is_sound = own::is_name(&kept.name)
+            && own::is_title(&kept.title)
+            && own::QUANTILES.contains(&kept.quantile)
+            && is_time(kept.period_ns)
+            && is_time(kept.limit_ns);
+        let is_same = |known: &&Self| {
+            let apart = (known.limit_ns() - kept.limit_ns).abs();
+            known.name == kept.name
+                && known.title == kept.title
+                && apart <= ROUNDING * kept.limit_ns
+        };
+        is_sound.then(|| match profiles().iter().find(is_same) {
+            Some(known) => Self {
+                quantile: kept.quantile,
+                period_ns: kept.period_ns,
+                ..known.clone()
+            },
+            None => Self {
+                name: kept.name.clone(),
+                title: kept.title.clone(),
+                group: None,
+                rate: None,
+                probe: wake_up::NAME.to_owned(),
+                quantile: kept.quantile,
+                period_ns: kept.period_ns,
+                limit: Limit::Time { ns: kept.limit_ns },
+                source: own::SOURCE.to_owned(),
+                why: own::SOURCE.to_owned(),
+            },
+        })
+    }
+
     /// The limit in nanoseconds.
     pub fn limit_ns(&self) -> f64 {
         match self.limit {
@@ -174,6 +283,49 @@ mod tests {
                 assert!(p.source.contains("Our choice"), "{}", p.name);
             }
         }
+    }
+
+    fn kept_by(profiles: Vec<OwnProfile>) -> RunHeader {
+        let header = serde_json::json!({
+            "command_line": [], "tool": "", "started_at": "", "guards": [], "environment": {},
+            "design": {"order": "", "seed": 1, "blocks": 1, "cells": 1}, "profiles": profiles,
+        });
+        serde_json::from_value(header).unwrap()
+    }
+
+    #[test]
+    fn a_run_is_judged_by_what_it_keeps() {
+        assert_eq!(profiles_of(&kept_by(Vec::new())).unwrap(), profiles());
+        // Those that come with Tompion come back whole, the two thirds of a millisecond too.
+        let kept: Vec<_> = profiles().iter().map(Profile::kept).collect();
+        assert_eq!(profiles_of(&kept_by(kept)).unwrap(), profiles());
+        let own = OwnProfile {
+            limit_ns: 2e6,
+            ..profiles()[0].kept()
+        };
+        let read = profiles_of(&kept_by(vec![own.clone()])).unwrap();
+        assert_eq!(read[0].kept(), own);
+        assert!(read[0].group.is_none() && read[0].source == own::SOURCE);
+    }
+
+    #[test]
+    fn what_can_be_no_use_judges_nothing() {
+        let good = profiles()[0].kept();
+        let wrong = |change: fn(&mut OwnProfile)| {
+            let mut one = good.clone();
+            change(&mut one);
+            profiles_of(&kept_by(vec![one]))
+        };
+        assert!(wrong(|_| {}).is_ok());
+        assert!(wrong(|p| p.name = "A\u{1b}".to_owned()).is_err());
+        assert!(wrong(|p| p.name.clear()).is_err());
+        assert!(wrong(|p| p.title = "two\nlines".to_owned()).is_err());
+        assert!(wrong(|p| p.title = "x".repeat(own::LONGEST + 1)).is_err());
+        assert!(wrong(|p| p.quantile = 1.0).is_err());
+        assert!(wrong(|p| p.period_ns = 0.0).is_err());
+        assert!(wrong(|p| p.limit_ns = 1e300).is_err());
+        assert!(profiles_of(&kept_by(vec![good.clone(); 2])).is_err());
+        assert!(profiles_of(&kept_by(vec![good.clone(); own::MOST + 1])).is_err());
     }
 
     #[test]

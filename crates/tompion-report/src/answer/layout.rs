@@ -11,6 +11,9 @@ use crate::screen::{Paint, wrap};
 /// Uses that have a line before anything else gives way.
 const USES: usize = 9;
 
+/// Lines of the table of uses: its heading, a use, and how many more there are.
+const FEWEST: usize = 3;
+
 /// What the figures of both tables are, in one line at 80 columns.
 const LATE_BY: &str = "Late by: how late a sleep ends at a random moment; missed periods count.";
 /// The same where a range stands for the figures of blocks that disagree.
@@ -70,7 +73,11 @@ pub fn lay_out(opening: Vec<String>, body: Body<'_>, width: usize, paint: &Paint
         false => Some(paint.dim(LATE_BY)),
     };
     let late = late.into_iter().map(|line| line.text).collect();
-    let fit = fit(room_left.max(3));
+    // Uses that are required have a line each below.
+    let fit = match below > 0 && room_left < FEWEST {
+        true => Vec::new(),
+        false => fit(room_left.max(FEWEST)),
+    };
     let mut lines = opening;
     for table in [late, fit] {
         if !table.is_empty() {

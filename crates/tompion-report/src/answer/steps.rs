@@ -197,12 +197,13 @@ pub fn to_do(
         let first = before(clause, ", then ");
         let short = plain(&step.short);
         let gain = plain(&step.gain);
-        let line = |what: &str| format!("  {}  {what}   {gain}", i + 1);
+        let bare = |what: &str| format!("  {}  {what}", i + 1);
+        let line = |what: &str| format!("{}   {gain}", bare(what));
         let fits = |line: &String| line.chars().count() <= width;
-        let whole = [line(clause), line(first), line(&short)]
-            .into_iter()
-            .find(fits);
-        whole.unwrap_or_else(|| cut(&format!("  {}  {first}", i + 1), width))
+        // Half a command helps nobody: what it gains gives way before.
+        let whole = [line(clause), line(first), line(&short), bare(&short)];
+        let whole = whole.into_iter().find(fits);
+        whole.unwrap_or_else(|| cut(&bare(first), width))
     };
     lines.extend(steps.iter().enumerate().map(short));
     if lines.len() < room {
@@ -241,25 +242,31 @@ mod tests {
                 "p99 9 → 1 µs",
             ),
             step(
+                "one word: a command of some length; and more",
+                "a command of some length, this one",
+                "p99 at rest 9 → 3 µs and more",
+            ),
+            step(
                 "one word: another thing that is far too long for a line of this kind",
                 "another thing that is far too long for a line of this kind",
                 "p99",
             ),
         ];
         let paint = Paint { color: false };
-        let lines = to_do(&steps, "", 60, 7, &paint);
+        let lines = to_do(&steps, "", 60, 8, &paint);
         assert_eq!(
             lines[2..],
             [
                 "  1  slack 1 ns: prctl(1) in the thread   p99 9 → 3 µs",
                 "  2  Sleeper::new(Policy::hybrid())   p99 9 → 1 µs",
-                "  3  one word: another thing that is far too long for a lin…",
+                "  3  a command of some length, this one",
+                "  4  one word: another thing that is far too long for a lin…",
                 "     What they gain and cost: in the report",
             ]
         );
         assert_eq!(
-            to_do(&steps, "", 60, 5, &paint).len(),
-            5,
+            to_do(&steps, "", 60, 6, &paint).len(),
+            6,
             "what they gain has no room"
         );
         assert!(to_do(&steps, "", 100, 20, &paint).len() > 7);

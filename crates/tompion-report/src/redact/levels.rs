@@ -92,6 +92,14 @@ impl Names {
         numbered.replace(['(', ')'], "").replace(' ', "-")
     }
 
+    /// The name or the title of a use.
+    pub(super) fn of_use(&mut self, text: &str) -> String {
+        match self.vocabulary.uses.contains(&text) {
+            true => text.to_owned(),
+            false => self.hyphenated("use", text),
+        }
+    }
+
     fn is_probe(&self, level: &str) -> bool {
         self.vocabulary.probes.contains(&level)
     }
@@ -233,6 +241,21 @@ mod tests {
             observations: vec!["auto", "off"],
             loads: "idle cpu network io stress-ng udp".split(' ').collect(),
             platforms: "host qemu ssh".split(' ').collect(),
+            uses: vec!["voip", "VoIP"],
+        }
+    }
+
+    #[test]
+    fn uses_of_one_s_own_are_numbered() {
+        let mut names = Names::knowing(vocabulary());
+        for (text, left) in [
+            ("voip", "voip"),
+            ("VoIP", "VoIP"),
+            ("acme-robot", "use-1"),
+            ("robot of ACME", "use-2"),
+            ("acme-robot", "use-1"),
+        ] {
+            assert_eq!(names.of_use(text), left);
         }
     }
 

@@ -32,6 +32,8 @@ pub struct Vocabulary {
     pub observations: Vec<&'static str>,
     /// Kinds of platforms.
     pub platforms: Vec<&'static str>,
+    /// Names and titles of the uses that come with the program.
+    pub uses: Vec<&'static str>,
 }
 
 /// No word that anybody writes is longer, in bytes; what one is made of takes the square of its length to be looked at.

@@ -7,10 +7,10 @@ use crate::common::{
     unjudged, verdict,
 };
 use tempfile::TempDir;
-use tompion_assess::verdict::{Assessment, Outcome, ProfileVerdict};
+use tompion_assess::verdict::{Assessment, Outcome, ProfileVerdict, Remedied};
 use tompion_cause::Cause;
 use tompion_model::{ClockReading, Factors, Status, Synchronisation, factor};
-use tompion_report::{JsonSummary, ReportData, html, json, terminal};
+use tompion_report::{JsonSummary, ReportData, answer, html, json, terminal};
 use tompion_store::{Run, RunWriter};
 
 fn report(trials: &[Trial]) -> ReportData {
@@ -257,4 +257,51 @@ fn who_needs_more_samples_of_one_method_measures_it_alone() {
     );
     // Naming it would save nothing.
     assert_eq!(remedy(&["timerfd"]), "--duration 45s.");
+}
+
+#[test]
+fn what_fails_as_it_is_names_the_step_with_which_that_is_open() {
+    let with = |load: &str, outcome: Outcome, remedied: Outcome| {
+        let mut judged = verdict(load, outcome, 14_000.0);
+        judged.as_it_is = Outcome::Fail;
+        judged.remedy = Some(Remedied {
+            name: "slack 1 ns".to_owned(),
+            outcome: remedied,
+            estimate_ns: 11_000.0,
+            samples: 4_000,
+            watched_ns: 4_000_000_000,
+            ..Remedied::default()
+        });
+        judged
+    };
+    let of = |open: Outcome| {
+        let profile = ProfileVerdict {
+            outcome: Outcome::Fail,
+            as_it_is: Outcome::Fail,
+            by_load: vec![
+                with("idle", Outcome::WithRemedy, Outcome::Pass),
+                with("cpu", Outcome::Fail, open),
+                with("network", Outcome::Fail, Outcome::Fail),
+            ],
+            ..assessment().profiles.swap_remove(2)
+        };
+        let (_keep, run) = ten_seconds_each(&["usleep"]);
+        let assessment = Assessment {
+            profiles: vec![profile],
+            ..nothing()
+        };
+        let data = ReportData::gather(&run, |_| assessment.clone()).unwrap();
+        answer(&data, 80, false, 0)
+    };
+    let open = of(Outcome::Inconclusive);
+    let row = open.lines().find(|line| line.contains("with 1")).unwrap();
+    assert!(
+        row.contains("FAIL (1?)") && row.contains("FAIL 14.0"),
+        "{open}"
+    );
+    let words: Vec<&str> = open.split_whitespace().collect();
+    let told = "FAIL (1?): with step 1 it is not decided.";
+    assert!(words.join(" ").contains(told), "{open}");
+    let closed = of(Outcome::Fail);
+    assert!(!closed.contains("(1?)"), "{closed}");
 }

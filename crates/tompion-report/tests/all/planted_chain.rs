@@ -72,6 +72,7 @@ fn write_run(directory: &std::path::Path) {
         },
         environment: Environment::default(),
         guards: Vec::new(),
+        profiles: Vec::new(),
     };
     let mut writer = RunWriter::create(directory, header).unwrap();
     let running = Arc::new(AtomicBool::new(false));

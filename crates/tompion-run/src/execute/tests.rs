@@ -179,6 +179,7 @@ pub(super) fn writer(directory: &Path, plan: &Plan) -> RunWriter {
             design: plan.design(),
             environment: Environment::default(),
             guards: Vec::new(),
+            profiles: Vec::new(),
         },
     )
     .unwrap()

@@ -198,6 +198,7 @@ fn writer(directory: &Path) -> RunWriter {
         design: Live::<Planted>::design(),
         environment: Environment::default(),
         guards: Vec::new(),
+        profiles: Vec::new(),
     };
     RunWriter::create(directory, header).unwrap()
 }

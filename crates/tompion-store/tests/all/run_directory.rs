@@ -26,6 +26,7 @@ pub(crate) fn header() -> RunHeader {
         },
         environment: Environment::default(),
         guards: Vec::new(),
+        profiles: Vec::new(),
     }
 }
 

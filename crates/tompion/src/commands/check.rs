@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tompion_assess::verdict::company::Scheduler;
-use tompion_assess::verdict::{CHECK_S, Profile};
+use tompion_assess::verdict::{CHECK_S, Profile, profiles as built_in};
 use tompion_model::{InCheck, Unavailable, format_duration};
 use tompion_probe::{read_cost, stalls, timer_events, wake_up};
 use tompion_run::probes::{Selection, Slack};
@@ -30,9 +30,13 @@ const STALL_WEIGHT: f64 = 1.5;
 
 /// Carries out the command.
 pub fn check(options: &CheckOptions) -> exit::Result {
-    let Some(profiles) = profiles_in(options.profiles.as_deref())? else {
+    let own = options.profiles.as_deref().map(profiles_in).transpose()?;
+    if let Some(None) = own {
         return Ok(exit::ERROR);
-    };
+    }
+    let own = own.flatten();
+    let is_own = own.is_some();
+    let profiles = own.unwrap_or_else(|| built_in().to_vec());
     require_known(&profiles, &options.require)?;
     let scheduler = scheduler();
     let wanted = plan_options(options, &profiles, scheduler)?;
@@ -60,6 +64,7 @@ pub fn check(options: &CheckOptions) -> exit::Result {
             profiles: &profiles,
             required: &required,
         },
+        keeps_profiles: is_own,
         load_bytes: Some(LOAD_BYTES),
         shape: match options.verbose {
             true => Shape::Whole,

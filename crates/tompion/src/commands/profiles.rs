@@ -4,7 +4,7 @@ use std::path::Path;
 
 use toml::de::{DeTable, DeValue};
 use tompion_assess::verdict::{
-    Limit, LoadVerdict, Outcome, Profile, ProfileVerdict, profiles as built_in, quantile_name,
+    Limit, LoadVerdict, Outcome, Profile, ProfileVerdict, own, profiles as built_in, quantile_name,
 };
 use tompion_model::{format_ns, nearest, unknown_name};
 use tompion_platforms::keys::{Source, Table, lines, text};
@@ -17,18 +17,11 @@ use crate::exit;
 /// More than anybody writes.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// The longest name or title.
-const LONGEST: usize = 60;
-
-/// The profiles in a file; those that come with Tompion where none is named. `None` where it has mistakes,
-/// each of which has been printed with its place.
+/// The profiles in a file. `None` where it has mistakes, each of which has been printed with its place.
 ///
 /// # Errors
 /// A file that cannot be read, or is no text of a bearable length.
-pub fn profiles_in(file: Option<&Path>) -> anyhow::Result<Option<Vec<Profile>>> {
-    let Some(file) = file else {
-        return Ok(Some(built_in().to_vec()));
-    };
+pub fn profiles_in(file: &Path) -> anyhow::Result<Option<Vec<Profile>>> {
     let at = file.display();
     let content = text_of(file, MOST_BYTES, "a file of profiles")?;
     match parse(&content) {
@@ -90,8 +83,14 @@ impl<'a> Required<'a> {
     }
 
     /// The same in a line: the load that decides, its figure and the reason; of what was not measured, under which of
-    /// these loads, and what measures it.
-    pub fn in_a_line(self, verdict: &ProfileVerdict, profile: &Profile, loads: &[&str]) -> String {
+    /// these loads, and what measures it. The reasons are left out where there are too many lines.
+    pub fn in_a_line(
+        self,
+        verdict: &ProfileVerdict,
+        profile: &Profile,
+        loads: &[&str],
+        with_reasons: bool,
+    ) -> String {
         let outcome = self.outcome(verdict);
         let deciding = verdict.by_load.iter().find(|l| self.under(l) == outcome);
         let remedy = if self.with_remedy { ":remedy" } else { "" };
@@ -110,7 +109,7 @@ impl<'a> Required<'a> {
             );
         };
         let told = |estimate_ns: f64, reason: &Option<String>| {
-            let why = reason.as_ref();
+            let why = reason.as_ref().filter(|_| with_reasons);
             let why = why.map_or_else(String::new, |why| format!(" ({why})"));
             (format_ns(estimate_ns), why)
         };
@@ -193,6 +192,18 @@ fn parse(content: &str) -> Result<Vec<Profile>, Vec<String>> {
                 return Err(lines(&mistakes, more));
             }
             let tables = top.tables("profile", "use");
+            if tables.len() > own::MOST {
+                source.wrong(
+                    top.at_key("profile"),
+                    format!(
+                        "profile: {} of them; {} are the most",
+                        tables.len(),
+                        own::MOST
+                    ),
+                );
+                let (mistakes, more) = source.mistakes();
+                return Err(lines(&mistakes, more));
+            }
             if tables.is_empty() && top.has("profile") && source.count() == 0 {
                 source.wrong(
                     top.at_key("profile"),
@@ -262,14 +273,14 @@ fn profile(table: &Table<'_, '_>) -> Option<Profile> {
                 quantile: quantile?,
                 period_ns: period?,
                 limit: Limit::Time { ns: limit? },
-                source: "Given with --profiles".to_owned(),
-                why: "Given with --profiles".to_owned(),
+                source: own::SOURCE.to_owned(),
+                why: own::SOURCE.to_owned(),
             }
         }
     };
     if let Some(ns) = limit {
         profile.limit = Limit::Time { ns };
-        profile.source = "Given with --profiles".to_owned();
+        profile.source = own::SOURCE.to_owned();
     }
     // What was changed no longer is what its group's others are.
     if known.is_some() && (limit.is_some() || title.is_some()) {
@@ -284,33 +295,34 @@ fn profile(table: &Table<'_, '_>) -> Option<Profile> {
 
 fn name(value: &DeValue<'_>) -> Result<String, String> {
     let given = text(value).map_err(|e| e.to_string())?;
-    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    match !given.is_empty() && given.len() <= LONGEST && given.chars().all(is_plain) {
+    match own::is_name(given) {
         true => Ok(given.to_owned()),
         false => Err(format!(
-            "up to {LONGEST} small letters, digits and hyphens are wanted, such as \"drum-machine\""
+            "up to {} small letters, digits and hyphens are wanted, such as \"drum-machine\"",
+            own::LONGEST
         )),
     }
 }
 
 fn line(value: &DeValue<'_>) -> Result<String, String> {
     let given = text(value).map_err(|e| e.to_string())?;
-    let is_line = given.chars().all(tompion_model::is_printable) && !given.trim().is_empty();
-    match is_line && given.chars().count() <= LONGEST {
+    match own::is_title(given) {
         true => Ok(given.trim().to_owned()),
-        false => Err(format!("one line of up to {LONGEST} characters is wanted")),
+        false => Err(format!(
+            "one line of up to {} characters is wanted",
+            own::LONGEST
+        )),
     }
 }
 
 fn quantile(value: &DeValue<'_>) -> Result<f64, String> {
-    // Beyond it no run of a bearable length says anything.
-    const FARTHEST: f64 = 0.99999;
     let given = value
         .as_float()
         .and_then(|f| f.as_str().parse::<f64>().ok());
-    given
-        .filter(|q| (0.5..=FARTHEST).contains(q))
-        .ok_or_else(|| format!("a number from 0.5 to {FARTHEST} is wanted, such as 0.999"))
+    given.filter(|q| own::QUANTILES.contains(q)).ok_or_else(|| {
+        let (least, most) = (own::QUANTILES.start(), own::QUANTILES.end());
+        format!("a number from {least} to {most} is wanted, such as 0.999")
+    })
 }
 
 fn time_ns(value: &DeValue<'_>) -> Result<f64, String> {
@@ -379,7 +391,7 @@ mod tests {
         let open = verdict(vec![under("idle", Outcome::Inconclusive)]);
         assert_eq!(plain.outcome(&open), Outcome::Fail);
         assert_eq!(remedied.outcome(&open), Outcome::Inconclusive);
-        let line = remedied.in_a_line(&open, audio, &["idle"]);
+        let line = remedied.in_a_line(&open, audio, &["idle"], true);
         assert!(
             line.contains(": inconclusive: ") && line.contains("; with slack 1 ns inconclusive"),
             "{line}"
@@ -390,7 +402,7 @@ mod tests {
             under("network", Outcome::Fail),
         ]);
         assert_eq!(remedied.outcome(&failed), Outcome::Fail);
-        let line = remedied.in_a_line(&failed, audio, &["idle", "network"]);
+        let line = remedied.in_a_line(&failed, audio, &["idle", "network"], true);
         assert!(
             line.contains("FAIL") && line.contains("under network"),
             "{line}"
@@ -420,7 +432,7 @@ mod tests {
             (pacing.limit_ns(), pacing.period_ns),
             (20e3, known("pacing-1g").period_ns)
         );
-        assert!(pacing.group.is_none() && pacing.source.contains("--profiles"));
+        assert!(pacing.group.is_none() && pacing.source == own::SOURCE);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use anyhow::Context;
-use tompion_assess::verdict::{Profile, assess_run, profiles as built_in};
+use tompion_assess::verdict::{Profile, assess_run, profiles as built_in, profiles_of};
 use tompion_platforms::platform::KINDS;
 use tompion_report::{FORMS, Form, Make, Plots, REPORT_FILE, ReportData, Vocabulary};
 use tompion_run::Observe;
@@ -59,9 +59,13 @@ impl<'a> Judged<'a> {
 
 /// Carries out the command.
 pub fn report(options: &ReportOptions) -> exit::Result {
-    let Some(profiles) = profiles_in(options.profiles.as_deref())? else {
+    let own = options.profiles.as_deref().map(profiles_in).transpose()?;
+    if let Some(None) = own {
         return Ok(exit::ERROR);
-    };
+    }
+    let own = own.flatten();
+    let run = open(options)?;
+    let profiles = own.map_or_else(|| kept_by(&run), Ok)?;
     require_known(&profiles, &options.require)?;
     let required: Vec<&str> = options.require.iter().map(String::as_str).collect();
     let judged = Judged {
@@ -69,7 +73,7 @@ pub fn report(options: &ReportOptions) -> exit::Result {
         required: &required,
     };
     if let Some(format) = options.format {
-        return export(options, format.0, judged);
+        return export(options, &run, format.0, judged);
     }
     let page = match &options.html {
         // Who reads JSON asks for no page.
@@ -84,7 +88,6 @@ pub fn report(options: &ReportOptions) -> exit::Result {
         }
         Some(file) => Page::File(file.clone()),
     };
-    let run = open(options)?;
     // A path may name its owner.
     told(
         &run,
@@ -99,20 +102,18 @@ pub fn report(options: &ReportOptions) -> exit::Result {
     )
 }
 
-/// The option by which limits of one's own are given.
-const OWN_LIMITS: &str = "--profiles";
+/// What a run is judged by where nothing else is named.
+fn kept_by(run: &Run) -> anyhow::Result<Vec<Profile>> {
+    let at = run.directory().path().display();
+    let kept = profiles_of(&run.record().header);
+    kept.map_err(|why| {
+        anyhow::anyhow!("{at}: run.json: profiles: {why}; --profiles FILE names others")
+    })
+}
 
-/// Opens a run, without what names somebody where that is wished; says where it was judged by other limits than it is now.
+/// Opens a run, without what names somebody where that is wished.
 fn open(options: &ReportOptions) -> anyhow::Result<Run> {
     let run = Run::open_tidied(&run_named(&options.run)?)?;
-    let words = &run.record().header.command_line;
-    let own = |word: &String| word == OWN_LIMITS || word.starts_with(&format!("{OWN_LIMITS}="));
-    if options.profiles.is_none() && words.iter().any(own) {
-        exit::complain(&format!(
-            "warning: the run was judged by own limits ({OWN_LIMITS}), which it does not keep; without that option the \
-             built-in ones judge it here"
-        ));
-    }
     Ok(match options.redact {
         true => tompion_report::redacted(run, vocabulary()),
         false => run,
@@ -129,6 +130,10 @@ fn vocabulary() -> Vocabulary {
             .collect(),
         observations: Observe::ALL.map(Observe::name).to_vec(),
         platforms: KINDS.iter().map(|kind| kind.name).collect(),
+        uses: built_in()
+            .iter()
+            .flat_map(|known| [known.name.as_str(), known.title.as_str()])
+            .collect(),
     }
 }
 
@@ -141,14 +146,14 @@ fn gather(run: &Run, profiles: &[Profile]) -> anyhow::Result<ReportData> {
 }
 
 /// The report in one other form.
-fn export(options: &ReportOptions, form: &Form, judged: Judged<'_>) -> exit::Result {
+fn export(options: &ReportOptions, run: &Run, form: &Form, judged: Judged<'_>) -> exit::Result {
     let profiles = judged.profiles;
     match form.make {
         Make::Text(make) => {
             if let Some(file) = options.out.as_ref().filter(|file| file.as_os_str() != "-") {
                 try_whole(file)?;
             }
-            let data = gather(&open(options)?, profiles)?;
+            let data = gather(run, profiles)?;
             let text = make(&data);
             match &options.out {
                 None => print(&text)?,
@@ -162,18 +167,18 @@ fn export(options: &ReportOptions, form: &Form, judged: Judged<'_>) -> exit::Res
             "--require judges a report or a form of text; leave it out with --format {}",
             form.name
         ),
-        Make::Plots(extension, make) => plots(options, extension, make, profiles),
-        Make::Run => copy(options),
+        Make::Plots(extension, make) => plots(options, run, extension, make, profiles),
+        Make::Run => copy(options, run),
     }
 }
 
 /// The run in another directory.
-fn copy(options: &ReportOptions) -> exit::Result {
+fn copy(options: &ReportOptions, run: &Run) -> exit::Result {
     let Some(directory) = &options.out else {
         anyhow::bail!("--format run writes a run directory: name it with --out DIR");
     };
     RunWriter::try_create(directory)?;
-    RunWriter::copy(&open(options)?, directory)?;
+    RunWriter::copy(run, directory)?;
     if !options.output.quiet {
         print(&format!("run in {}\n", place(directory)))?;
     }
@@ -183,6 +188,7 @@ fn copy(options: &ReportOptions) -> exit::Result {
 /// Each plot as a file of its own.
 fn plots(
     options: &ReportOptions,
+    run: &Run,
     extension: &str,
     make: fn(&ReportData) -> Plots<'_>,
     profiles: &[Profile],
@@ -193,7 +199,7 @@ fn plots(
         );
     };
     Directory::try_make(directory)?;
-    let data = gather(&open(options)?, profiles)?;
+    let data = gather(run, profiles)?;
     let directory = Directory::make(directory)?;
     let plots: Vec<_> = make(&data).collect::<Result<_, _>>()?;
     refuse_others(&directory, &plots.iter().map(|p| p.name.as_str()).collect())?;
@@ -273,7 +279,12 @@ fn told(
     if output.json {
         print_json(&tompion_report::JsonSummary::of(&data))?;
     } else if !output.quiet {
-        let required = required_lines(&data, judged);
+        let whole = required_lines(&data, judged, true);
+        let is_much = shape == Shape::Screen && whole.lines().count() > MOST_REQUIRED;
+        let required = match is_much {
+            true => required_lines(&data, judged, false),
+            false => whole,
+        };
         let mut text = match shape {
             Shape::Screen => screen(&data, required.lines().count().saturating_sub(1)),
             Shape::Whole => summary(&data),
@@ -308,8 +319,11 @@ fn status_of(data: &ReportData, required: &[&str]) -> u8 {
     }))
 }
 
-/// A line for each required profile, broken where a terminal would break it.
-fn required_lines(data: &ReportData, judged: Judged<'_>) -> String {
+/// So many lines of a screen tell of required profiles with their reasons, the empty one before them included.
+const MOST_REQUIRED: usize = 9;
+
+/// A line for each required profile, broken where a terminal would break it; with the reasons where wished.
+fn required_lines(data: &ReportData, judged: Judged<'_>, with_reasons: bool) -> String {
     let verdicts = &data.assessment().profiles;
     let loads: BTreeSet<&str> = verdicts
         .iter()
@@ -324,7 +338,7 @@ fn required_lines(data: &ReportData, judged: Judged<'_>) -> String {
             continue;
         };
         for verdict in verdicts.iter().filter(|p| p.name == required.profile) {
-            let line = required.in_a_line(verdict, profile, &loads);
+            let line = required.in_a_line(verdict, profile, &loads, with_reasons);
             lines.push('\n');
             lines.push_str(&match std::io::stdout().is_terminal() {
                 true => textwrap::fill(

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use tompion_assess::verdict::Profile;
 use tompion_load::LoadSpec;
 use tompion_model::{Design, RunHeader, Status};
 use tompion_run::session::{self, SETTLE};
@@ -25,6 +26,8 @@ use crate::machine::Machine;
 pub struct Promises<'a> {
     /// What the run is judged by.
     pub judged: Judged<'a>,
+    /// Whether the run keeps that, to be judged so again.
+    pub keeps_profiles: bool,
     /// The most that loads may write over the whole run, in bytes; absent for as much as
     /// its time takes.
     pub load_bytes: Option<u64>,
@@ -86,7 +89,11 @@ pub fn carry_out_and(
         attention: promises.attention,
         ..Guides::default()
     };
-    let (directory, result) = carried_out(plan, options, &stop, guides)?;
+    let mut header = header(plan.design());
+    if promises.keeps_profiles {
+        header.profiles = promises.judged.profiles.iter().map(Profile::kept).collect();
+    }
+    let (directory, result) = carried_out(plan, options, &stop, guides, header)?;
     let Some(directory) = directory else {
         return Ok(result.map(|_| 0)?);
     };
@@ -121,6 +128,7 @@ pub(super) fn carried_out(
     options: &RunOptions,
     stop: &Arc<AtomicBool>,
     guides: Guides<'_>,
+    header: RunHeader,
 ) -> anyhow::Result<(Option<Directory>, Result<Status, Error>)> {
     let destination = Destination::of(options.out.clone())?;
     let load_dir = options.load_dir.as_deref();
@@ -131,7 +139,7 @@ pub(super) fn carried_out(
 
     let settings = SessionSettings {
         destination,
-        header: header(plan.design()),
+        header,
         loads: &plan.loads,
         load_directory: options.load_dir.clone(),
         load_time: load_time(plan.duration),

@@ -25,6 +25,7 @@ pub(crate) fn side(name: &str, figures_ns: &[f64]) -> Side {
             },
             environment: Environment::default(),
             guards: Vec::new(),
+            profiles: Vec::new(),
         }),
         remarks: std::sync::Arc::default(),
         cells: BTreeMap::new(),

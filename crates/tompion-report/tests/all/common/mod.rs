@@ -40,6 +40,7 @@ pub fn header(blocks: u32, cells: u32) -> RunHeader {
             hostname: "planted-host".into(),
             ..Environment::default()
         },
+        profiles: Vec::new(),
         guards: vec![
             "sample buffers locked into memory".into(),
             "measuring thread pinned to CPU 1".into(),

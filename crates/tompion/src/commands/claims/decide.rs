@@ -135,6 +135,7 @@ mod tests {
             },
             environment: Default::default(),
             guards: Vec::new(),
+            profiles: Vec::new(),
         };
         let mut writer = RunWriter::create(&path, header).unwrap();
         writer.finish(Status::Complete).unwrap();

@@ -43,7 +43,13 @@ pub fn compare_by_turns(
         switch: Some(&mut commands),
         attention: None,
     };
-    let (directory, result) = session::carried_out(&plan, &what.run, &stop, guides)?;
+    let (directory, result) = session::carried_out(
+        &plan,
+        &what.run,
+        &stop,
+        guides,
+        session::header(plan.design()),
+    )?;
     let Some(directory) = directory else {
         return match result {
             Err(error) => Err(anyhow::anyhow!("{error}. {}", commands.left)),

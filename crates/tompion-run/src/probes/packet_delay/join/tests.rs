@@ -27,6 +27,7 @@ fn header() -> RunHeader {
         },
         environment: Environment::default(),
         guards: Vec::new(),
+        profiles: Vec::new(),
     }
 }
 
