@@ -98,6 +98,14 @@ impl RunRecord {
                 &format!("When trial {} began", trial.id),
             );
         }
+        let mut levels = BTreeSet::new();
+        let mut platforms = self.platforms.iter();
+        if let Some(again) = platforms.find(|p| !levels.insert(p.level.as_str())) {
+            found.push(format!(
+                "Platform {} is listed more than once: what is told of it is of the first.",
+                again.level
+            ));
+        }
         let mut taken = BTreeSet::new();
         let mut twice = Vec::new();
         for trial in &self.trials {

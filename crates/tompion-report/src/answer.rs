@@ -105,7 +105,7 @@ impl<'a> Answer<'a> {
 
     fn text(&self, width: usize, paint: &Paint, below: usize) -> String {
         let opening = opening(self.data, &self.verdict(), &self.cause(), width, paint);
-        let decided = wrap(&self.decided(), width, "", "  ");
+        let end = [self.explained(), self.decided()].map(|text| wrap(&text, width, "", "  "));
         let cell = cell_columns(self.shown().map(String::as_str), width, LIMIT);
         let body = Body {
             late: self.late(cell, paint),
@@ -113,7 +113,11 @@ impl<'a> Answer<'a> {
             fit: Box::new(move |room| self.fit(cell, room, paint)),
             steps: &self.advice,
             nothing: self.nothing(),
-            end: decided.lines().map(str::to_owned).collect(),
+            end: end
+                .iter()
+                .flat_map(|t| t.lines())
+                .map(str::to_owned)
+                .collect(),
             below,
         };
         lay_out(opening, body, width, paint)
@@ -259,14 +263,14 @@ impl<'a> Answer<'a> {
         let mut told = String::new();
         if let Some(step) = fails.iter().find_map(|l| self.open_step(l)) {
             told.push_str(&format!(
-                " FAIL ({step}?): with step {step} it is not decided."
+                "FAIL ({step}?): with step {step} it is not decided. "
             ));
         }
         let is_bare = |l: &&LoadVerdict| {
             self.open_step(l).is_none() && with_figure(l) == Outcome::Fail.in_words()
         };
         if fails.iter().any(is_bare) {
-            told.push_str(" FAIL alone: how late is not known well enough for a figure.");
+            told.push_str("FAIL alone: how late is not known well enough for a figure.");
         }
         told
     }
@@ -291,7 +295,6 @@ impl<'a> Answer<'a> {
         if let Some(watched) = verdicts::all_watched(profiles) {
             told.push_str(&format!(" A pass rests on {watched}."));
         }
-        told.push_str(&self.explained());
         let more = self.loads.len().saturating_sub(MOST_LOADS);
         if more > 0 {
             told.push_str(&format!(" {more} more loads are in the report."));

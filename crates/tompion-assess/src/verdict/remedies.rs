@@ -27,7 +27,7 @@ pub const HYBRID_SLEEP: Words = Words {
 
 /// Spinning to the deadline in place of a sleep.
 pub const SPINNING: Words = Words {
-    how: "read the clock in a loop until the deadline, for example by tompion_time::sleep::Policy::spin()",
+    how: "poll the clock until the deadline with tompion_time::sleep::Policy::spin()",
     price: "it keeps a CPU to itself",
 };
 

@@ -201,7 +201,14 @@ pub fn to_do(
         let line = |what: &str| format!("{}   {gain}", bare(what));
         let fits = |line: &String| line.chars().count() <= width;
         // Half a command helps nobody: what it gains gives way before.
-        let whole = [line(clause), line(first), line(&short), bare(&short)];
+        let whole = [
+            line(clause),
+            line(first),
+            line(&short),
+            bare(clause),
+            bare(first),
+            bare(&short),
+        ];
         let whole = whole.into_iter().find(fits);
         whole.unwrap_or_else(|| cut(&bare(first), width))
     };

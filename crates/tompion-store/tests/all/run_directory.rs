@@ -406,6 +406,17 @@ fn what_a_writer_got_wrong_is_told_of_a_run_that_can_be_read() {
         };
         assert!(mistake.starts_with(told), "{mistake}");
     }
+    let d = finished();
+    let listed = r#"{"level": "guest", "kind": "qemu", "settings": [], "versions": []}"#;
+    let twice = format!("\"platforms\": [{listed}, {listed}], \"guards\"");
+    edit(d.path(), "\"guards\"", &twice);
+    let [mistake] = &Run::open(d.path()).unwrap().record().mistakes()[..] else {
+        panic!("one")
+    };
+    assert!(
+        mistake.starts_with("Platform guest is listed more than once: "),
+        "{mistake}"
+    );
     let d = tempfile::tempdir().unwrap();
     let mut writer = save(d.path(), 1);
     let other = TrialDraft {

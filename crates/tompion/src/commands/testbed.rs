@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use tompion_launch::command_file;
-use tompion_model::format_ns;
+use tompion_model::{format_bits_per_second, format_ns};
 use tompion_path::model::{CrossPattern, CrossTraffic};
 use tompion_testbed::{
     BottleneckKind, LINK_HEADER, Measurement, Outcome, Place, Programs, Quantity, Settings,
@@ -152,13 +152,13 @@ fn in_words(measured: &Measurement) -> String {
             ),
             Quantity::Rate(way) => (
                 format!("rate {way}"),
-                in_mbit(figure.measured),
-                in_mbit(figure.nominal),
+                format_bits_per_second(figure.measured),
+                format_bits_per_second(figure.nominal),
             ),
             Quantity::CrossTraffic => (
                 "cross traffic".to_owned(),
-                in_mbit(figure.measured),
-                in_mbit(figure.nominal),
+                format_bits_per_second(figure.measured),
+                format_bits_per_second(figure.nominal),
             ),
         };
         let verdict = if figure.is_within() { "" } else { ", OUTSIDE" };
@@ -180,10 +180,6 @@ fn in_words(measured: &Measurement) -> String {
         words.push(format!("{name} not measured: {why}"));
     }
     words.join("; ")
-}
-
-fn in_mbit(bps: f64) -> String {
-    format!("{:.1} Mbit/s", bps / 1e6)
 }
 
 fn tell(outcome: &Outcome, quiet: bool) {

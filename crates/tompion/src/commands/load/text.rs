@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use tompion_model::LoadEvidence;
+use tompion_model::{LoadEvidence, format_bytes};
 
 use super::Rates;
 
@@ -45,8 +45,8 @@ fn of_one(evidence: &LoadEvidence) -> String {
         );
     }
     if let Some((count, rate)) = evidence.bytes.zip(evidence.bytes_per_second()) {
-        let rate = format!("{}/s", bytes(rate));
-        row(&mut out, "bytes", &bytes(count as f64), &rate, "");
+        let rate = format!("{}/s", format_bytes(rate));
+        row(&mut out, "bytes", &format_bytes(count as f64), &rate, "");
     }
     let cpu_time = format!("{:.2} s", evidence.cpu_time_ns as f64 / 1e9);
     let cpus = format!("{:.2} CPUs", busy_cpus(evidence));
@@ -78,7 +78,7 @@ pub fn progress(rates: &Rates, elapsed: Duration, time: Option<Duration>) -> Str
         let _ = write!(line, ", {} operations", per_second(rate));
     }
     if let Some(rate) = rates.bytes.filter(|rate| *rate > 0.0) {
-        let _ = write!(line, ", {}/s", bytes(rate));
+        let _ = write!(line, ", {}/s", format_bytes(rate));
     }
     line
 }
@@ -96,16 +96,6 @@ fn whole(number: f64) -> String {
     tompion_model::grouped(number.round() as u64)
 }
 
-/// Bytes in decimal units, as disks and networks count.
-fn bytes(number: f64) -> String {
-    for (scale, unit) in [(1e9, "GB"), (1e6, "MB"), (1e3, "kB")] {
-        if number >= 0.9995 * scale {
-            return format!("{:.1} {unit}", number / scale);
-        }
-    }
-    format!("{number:.0} B")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -118,10 +108,6 @@ mod tests {
         assert_eq!(plain(2.5), "2.5");
         assert_eq!(plain(3.0), "3");
         assert_eq!(plain(0.0), "0");
-        assert_eq!(bytes(999.0), "999 B");
-        assert_eq!(bytes(1e6), "1.0 MB");
-        assert_eq!(bytes(999_900.0), "1.0 MB");
-        assert_eq!(bytes(12.34e9), "12.3 GB");
     }
 
     #[test]
@@ -152,10 +138,10 @@ cpu:threads=4 (built-in), 2.0 s
   CPU time                    1.00 s         0.50 CPUs
 io (built-in), 2.0 s
   operations                   4 000           2 000/s   thing done
-  bytes                       8.0 MB          4.0 MB/s
+  bytes                     8.000 MB        4.000 MB/s
   CPU time                    1.00 s         0.50 CPUs
 cpu:threads=4+io (built-in), 2.0 s
-  bytes                       8.0 MB          4.0 MB/s
+  bytes                     8.000 MB        4.000 MB/s
   CPU time                    2.00 s         1.00 CPUs
   note: slow disk
 whole machine
@@ -175,7 +161,7 @@ whole machine
         let seconds = Duration::from_secs;
         assert_eq!(
             progress(&rates, seconds(3), Some(seconds(30))),
-            "3 s of 30 s, 0.25 CPUs, 20/s operations, 1.5 MB/s"
+            "3 s of 30 s, 0.25 CPUs, 20/s operations, 1.500 MB/s"
         );
     }
 }
