@@ -310,8 +310,8 @@ def test_each_remedy_that_a_verdict_takes_is_numbered_and_listed(tmp_path):
         lines = screen_of(in_terminal(columns, "report", run, "--screen"))
         assert len(lines) <= 40 and max(map(len, lines[:-2])) <= columns
         steps = {line.split()[0]: line for line in lines if re.match(r"  [1-9]  ", line)}
-        for use, remedy in [("packet pacing at 1 Gbit/s", "spinning"), ("1 kHz control loop", "slack 1 ns"),
-                            ("128 Hz game server", "hybrid sleep")]:
+        for use, remedy in [("packet pacing at 1 Gbit/s", "Policy::spin()"), ("1 kHz control loop", "PR_SET_TIMERSLACK"),
+                            ("128 Hz game server", "Policy::hybrid()")]:
             [line] = [line for line in lines if line.startswith(use)]
             number = re.search(r"with ([1-9])\b", line)[1]
             assert remedy in steps[number], (line, steps)

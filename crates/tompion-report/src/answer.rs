@@ -105,7 +105,7 @@ impl<'a> Answer<'a> {
 
     fn text(&self, width: usize, paint: &Paint, below: usize) -> String {
         let opening = opening(self.data, &self.verdict(), &self.cause(), width, paint);
-        let end = [self.explained(), self.decided()].map(|text| wrap(&text, width, "", "  "));
+        let decided = wrap(&self.decided(), width, "", "  ");
         let cell = cell_columns(self.shown().map(String::as_str), width, LIMIT);
         let body = Body {
             late: self.late(cell, paint),
@@ -113,11 +113,8 @@ impl<'a> Answer<'a> {
             fit: Box::new(move |room| self.fit(cell, room, paint)),
             steps: &self.advice,
             nothing: self.nothing(),
-            end: end
-                .iter()
-                .flat_map(|t| t.lines())
-                .map(str::to_owned)
-                .collect(),
+            end: decided.lines().map(str::to_owned).collect(),
+            legend: self.legend(),
             below,
         };
         lay_out(opening, body, width, paint)
@@ -253,7 +250,7 @@ impl<'a> Answer<'a> {
     }
 
     /// What the words of verdicts mean that do not speak for themselves; nothing where each does.
-    fn explained(&self) -> String {
+    fn legend(&self) -> String {
         let shown = self.data.assessment().profiles.iter().flat_map(|p| {
             let shown = self.shown();
             shown.filter_map(|load| p.under(load))
@@ -262,15 +259,13 @@ impl<'a> Answer<'a> {
         let fails: Vec<&LoadVerdict> = fails.collect();
         let mut told = String::new();
         if let Some(step) = fails.iter().find_map(|l| self.open_step(l)) {
-            told.push_str(&format!(
-                "FAIL ({step}?): with step {step} it is not decided. "
-            ));
+            told.push_str(&format!("FAIL ({step}?): with step {step} not decided. "));
         }
         let is_bare = |l: &&LoadVerdict| {
             self.open_step(l).is_none() && with_figure(l) == Outcome::Fail.in_words()
         };
         if fails.iter().any(is_bare) {
-            told.push_str("FAIL alone: how late is not known well enough for a figure.");
+            told.push_str("FAIL alone: how late is not sure.");
         }
         told
     }

@@ -15,7 +15,8 @@ const USES: usize = 9;
 const FEWEST: usize = 3;
 
 /// What the figures of both tables are, in one line at 80 columns.
-const LATE_BY: &str = "Late by: how late a sleep ends at a random moment; missed periods count.";
+const LATE_BY: &str =
+    "Late by: how late a sleep ends at a random moment; each use at its own period.";
 /// The same where a range stands for the figures of blocks that disagree.
 const LATE_FROM_TO: &str =
     "Late by: how late a sleep ends at a random moment; from-to: its blocks disagree.";
@@ -34,6 +35,8 @@ pub struct Body<'a> {
     pub nothing: &'a str,
     /// How much is decided, and what is left out.
     pub end: Vec<String>,
+    /// What its words mean, in a line, where there is room for it; may be empty.
+    pub legend: String,
     /// How many lines more follow beside the places of page and run.
     pub below: usize,
 }
@@ -48,6 +51,7 @@ pub fn lay_out(opening: Vec<String>, body: Body<'_>, width: usize, paint: &Paint
         steps,
         nothing,
         end,
+        legend,
         below,
     } = body;
     let after = PLACES + below;
@@ -95,6 +99,9 @@ pub fn lay_out(opening: Vec<String>, body: Body<'_>, width: usize, paint: &Paint
         lines.push(String::new());
     }
     lines.extend(explained);
+    if whole < room && !legend.is_empty() {
+        lines.push(paint.dim(&legend));
+    }
     lines.extend(end);
     joined(lines)
 }
@@ -189,6 +196,7 @@ mod tests {
             steps: &steps,
             nothing: "nothing to do.",
             end: of("end", 1),
+            legend: "legend".to_owned(),
             below,
         };
         let text = lay_out(of("opening", opening), body, 80, &PAINT);
@@ -202,9 +210,11 @@ mod tests {
     #[test]
     fn what_steps_gain_gives_way_first_then_remedies_then_uses() {
         let roomy = laid_out(10, 4, 9, 1);
+        assert_eq!(count(&roomy, "legend"), 1);
         assert!(roomy.len() + PLACES <= LINES && count(&roomy, "Late by") == 1);
         assert!(LATE_BY.len() <= 80 && LATE_FROM_TO.len() <= 80);
         let tight = laid_out(13, 4, 9, 3);
+        assert_eq!(count(&tight, "legend"), 0);
         assert!(tight.len() + PLACES <= LINES, "{tight:#?}");
         assert_eq!(
             [

@@ -91,6 +91,7 @@ impl<'a> Platforms<'a> {
                 false => "nothing to do.",
             },
             end: self.end(cells, width),
+            legend: String::new(),
             below,
         };
         lay_out(opening, body, width, paint)

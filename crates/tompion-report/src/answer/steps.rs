@@ -249,8 +249,8 @@ mod tests {
                 "p99 9 → 1 µs",
             ),
             step(
-                "one word: a command of some length; and more",
-                "a command of some length, this one",
+                "another word: a command of some length that wants all its words; and more",
+                "a command of some length that wants all its words",
                 "p99 at rest 9 → 3 µs and more",
             ),
             step(
@@ -266,7 +266,7 @@ mod tests {
             [
                 "  1  slack 1 ns: prctl(1) in the thread   p99 9 → 3 µs",
                 "  2  Sleeper::new(Policy::hybrid())   p99 9 → 1 µs",
-                "  3  a command of some length, this one",
+                "  3  a command of some length that wants all its words",
                 "  4  one word: another thing that is far too long for a lin…",
                 "     What they gain and cost: in the report",
             ]

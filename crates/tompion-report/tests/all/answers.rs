@@ -300,7 +300,7 @@ fn what_fails_as_it_is_names_the_step_with_which_that_is_open() {
         "{open}"
     );
     let words: Vec<&str> = open.split_whitespace().collect();
-    let told = "FAIL (1?): with step 1 it is not decided.";
+    let told = "FAIL (1?): with step 1 not decided.";
     assert!(words.join(" ").contains(told), "{open}");
     let closed = of(Outcome::Fail);
     assert!(!closed.contains("(1?)"), "{closed}");

@@ -30,7 +30,7 @@ fn steps(_: &ReportData, shown: &[Shown<'_>]) -> Vec<Step> {
     };
     let step = places(shown, |c| matches!(c, Culprit::Programs(_))).map(|on| {
         let what = format!(
-            "{on}{who}: renice -n 19 -p PID, or taskset -cp CPUS PID to keep it on other CPUs; or limit it, \
+            "{on}{who}: renice -n 19 -p PID (chrt -o -p 0 PID where it runs in real time), or taskset -cp CPUS PID to keep it on other CPUs; or limit it, \
              systemctl set-property UNIT CPUQuota=20%"
         );
         let short = format!("{}: renice -n 19 -p PID", few(&names));
