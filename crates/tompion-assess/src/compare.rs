@@ -28,7 +28,7 @@ pub use environment::{Difference, differences};
 pub use figure::Figure;
 pub use found::{Basis, Found, Instead, Values, Verdict};
 pub use gate::{Estimate, Estimator, Gate, Judged, Judgement, Required, Undecided};
-pub use mismatch::{Mismatch, mismatches};
+pub use mismatch::{Mismatch, leave_out, mismatches};
 pub(crate) use pair::median;
 pub use platforms::{
     Added, PairRatio, PlatformGroup, PlatformMaxima, PlatformSummary, Ranks, RatioWish,

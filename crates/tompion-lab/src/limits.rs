@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use tompion_model::{
-    Environment, Factors, LoadEvidence, Note, SideTable, Trial, TrialData, Values, shortened,
-    stall_parts, table,
+    Environment, Factors, LoadEvidence, Note, SideTable, Trial, TrialData, Values, factor,
+    parse_duration_ns, shortened, stall_parts, table, utc_of_text,
 };
 use tompion_path::stamps::{Packets, recorded};
 use tompion_platforms::platform::MOST_OUTPUT;
@@ -187,8 +187,46 @@ pub(crate) fn check_times(trials: &[Trial], lasted_ns: u64) -> Result<(), String
     }
 }
 
+/// The longest threshold of a stall and the dearest read of a clock, in nanoseconds.
+const SECOND: u64 = 1_000_000_000;
+
+/// Refuses what a trial says of itself and a report tells of all: when it began, at which period, with which threshold.
+fn check_told(trial: &Trial) -> Result<(), String> {
+    let is_none = |at: &&str| utc_of_text(at).is_none();
+    if let Some(at) = trial.started_at.as_deref().filter(is_none) {
+        let at = shortened(at);
+        return Err(format!(
+            "its result has a trial that began at no time: {at}"
+        ));
+    }
+    let told = &trial.measurement;
+    let wanted_ns = trial.factors.get(factor::TARGET);
+    let wanted_ns = wanted_ns.and_then(|target| parse_duration_ns(target).ok());
+    match (told.period_ns, wanted_ns) {
+        (Some(found), Some(wanted)) if found != wanted => {
+            return Err(format!(
+                "its result has a trial of a period of {found} ns, asked for {wanted} ns"
+            ));
+        }
+        _ => {}
+    }
+    let threshold_ns = trial.findings.stalls.as_ref().map(|s| s.threshold_ns);
+    if let Some(ns) = threshold_ns.filter(|ns| *ns > SECOND) {
+        return Err(format!(
+            "its result has stalls above {ns} ns, at most {SECOND} are taken"
+        ));
+    }
+    match told.floor_ns {
+        Some(ns) if !(0.0..=SECOND as f64).contains(&ns) => Err(format!(
+            "its result has a probe that takes {ns:e} ns itself, at most {SECOND} are taken"
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// Refuses evidence of a trial that is beyond any machine or takes longer than `most` nanoseconds.
 fn check_evidence(trial: &Trial, most: u64) -> Result<(), String> {
+    check_told(trial)?;
     let observing = trial.observation.as_ref().map(|o| o.own_cpu_share);
     if let Some(share) = observing.filter(|share| !(0.0..=OBSERVING).contains(share)) {
         return Err(format!(
@@ -523,6 +561,50 @@ mod tests {
         assert_eq!(check_tables(&with("sending")), Ok(()));
         let why = check_tables(&with("\u{1b}[2J")).unwrap_err();
         assert!(why.contains("`packet-marks`"), "{why}");
+    }
+
+    #[test]
+    fn what_a_report_tells_of_all_is_as_the_cell_was_asked_for() {
+        let asked = key("timerfd").with(factor::TARGET, "2ms");
+        let check = |change: fn(&mut Trial)| {
+            let mut trial = trial(asked.clone(), &[]);
+            trial.started_at = Some("2026-01-02T03:04:05Z".to_owned());
+            trial.measurement.period_ns = Some(2_000_000);
+            trial.measurement.floor_ns = Some(25.0);
+            change(&mut trial);
+            check_times(&[trial], 60_000_000_000)
+        };
+        assert_eq!(check(|_| {}), Ok(()));
+        assert_eq!(check(|t| t.measurement.period_ns = None), Ok(()));
+        let refused: [(fn(&mut Trial), &str); 4] = [
+            (
+                |t| t.started_at = Some("zqzq".to_owned()),
+                "began at no time: zqzq",
+            ),
+            (
+                |t| t.measurement.period_ns = Some(7),
+                "a period of 7 ns, asked for 2000000 ns",
+            ),
+            (
+                |t| t.measurement.floor_ns = Some(1e15),
+                "takes 1e15 ns itself",
+            ),
+            (
+                |t| {
+                    let stalls = serde_json::json!({
+                        "cpu": null, "threshold_ns": 3_600_000_000_000_u64, "iterations": 1, "loop_period_ns": 1.0,
+                        "wall_ns": 1, "observed_ns": 1, "own_ns": 0, "stalls": 0, "lost_ns": 0, "rows_lost": 0, "causes": [],
+                        "evidence": [],
+                    });
+                    t.findings.stalls = Some(serde_json::from_value(stalls).unwrap());
+                },
+                "stalls above 3600000000000 ns",
+            ),
+        ];
+        for (change, why) in refused {
+            let told = check(change).unwrap_err();
+            assert!(told.contains(why), "{told}");
+        }
     }
 
     #[test]

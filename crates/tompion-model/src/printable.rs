@@ -7,7 +7,12 @@ use std::borrow::Cow;
 pub fn is_printable(c: char) -> bool {
     // All that have Unicode's property Bidi_Control, and both separators of lines.
     let controls = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    !(c.is_control() || controls || is_invisible(c))
+    !(c.is_control() || controls || is_invisible(c) || is_none(c))
+}
+
+/// Whether a number is that of no character, and never will be (Unicode 16, section 23.7): XML has no place for some of them.
+fn is_none(c: char) -> bool {
+    matches!(c, '\u{fdd0}'..='\u{fdef}') || u32::from(c) & 0xfffe == 0xfffe
 }
 
 /// Whether a character takes no room, or that of a space without being one: all that have the property
@@ -93,6 +98,25 @@ mod tests {
             "a [31mb c d e f g"
         );
         assert!(matches!(printable("µs · ≥ 1 \"x\""), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn what_is_no_character_is_none() {
+        for none in [
+            '\u{fffe}',
+            '\u{ffff}',
+            '\u{fdd0}',
+            '\u{fdef}',
+            '\u{1fffe}',
+            '\u{10ffff}',
+        ] {
+            assert_eq!(printable(&format!("a{none}b")), "a b");
+        }
+        assert!(
+            ['\u{fffd}', '\u{fdf0}', '\u{1fffd}']
+                .into_iter()
+                .all(is_printable)
+        );
     }
 
     #[test]

@@ -83,7 +83,7 @@ pub(super) fn another_clock(
 /// Notes of instances that the run keeps: each may say something else.
 const NOTED: usize = 2000;
 
-/// What instances of each platform noted, each note once.
+/// What instances of each platform noted, each note once; where these are too many, each platform has its share.
 pub(super) fn noted(plan: &LabPlan, ledger: &Ledger) -> Vec<String> {
     let mut seen = HashSet::new();
     let notes = ledger
@@ -91,17 +91,35 @@ pub(super) fn noted(plan: &LabPlan, ledger: &Ledger) -> Vec<String> {
         .flat_map(|entry| entry.notes.iter().map(|note| (entry.platform, note)));
     let mut all: Vec<(usize, &String)> = notes.filter(|note| seen.insert(*note)).collect();
     all.sort_by_key(|(platform, _)| *platform);
+    let found = all.len();
+    fewer(&mut all);
     let named = all.into_iter().filter_map(|(platform, note)| {
         let level = plan.platforms.get(platform)?.level();
         Some(format!("On {level}: {note}"))
     });
     let mut kept: Vec<String> = named.collect();
-    let more = kept.len().saturating_sub(NOTED);
+    let more = found.saturating_sub(NOTED);
     if more > 0 {
-        kept.truncate(NOTED);
         kept.push(format!("{more} more notes of instances are left out."));
     }
     kept
+}
+
+/// Leaves as many notes as are kept, of platforms by turns: none takes the room of another.
+fn fewer(sorted: &mut Vec<(usize, &String)>) {
+    if sorted.len() <= NOTED {
+        return;
+    }
+    let (mut last, mut turn) = (None, 0);
+    let mut by_turns: Vec<(usize, (usize, &String))> = Vec::with_capacity(sorted.len());
+    for note in sorted.drain(..) {
+        turn = if last == Some(note.0) { turn + 1 } else { 0 };
+        last = Some(note.0);
+        by_turns.push((turn, note));
+    }
+    by_turns.sort_by_key(|(turn, _)| *turn);
+    sorted.extend(by_turns.into_iter().take(NOTED).map(|(_, note)| note));
+    sorted.sort_by_key(|(platform, _)| *platform);
 }
 
 /// What a reader must know of each placement that the plan names, and what neighbours did
@@ -136,6 +154,21 @@ pub(super) fn placements(plan: &LabPlan, ledger: &Ledger) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_too_many_notes_no_platform_takes_the_room_of_another() {
+        let text = "a note".to_owned();
+        let mut all: Vec<(usize, &String)> = vec![(0, &text); 3 * NOTED];
+        all.extend([(1, &text); 2]);
+        all.extend([(2, &text); NOTED]);
+        fewer(&mut all);
+        let of = |platform| all.iter().filter(|note| note.0 == platform).count();
+        assert_eq!([of(0), of(1), of(2)], [NOTED / 2 - 1, 2, NOTED / 2 - 1]);
+        assert!(all.is_sorted_by_key(|note| note.0));
+        let mut few = vec![(0, &text), (1, &text)];
+        fewer(&mut few);
+        assert_eq!(few.len(), 2);
+    }
 
     #[test]
     fn an_instance_on_another_clock_than_the_first_is_told() {

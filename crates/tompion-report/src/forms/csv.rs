@@ -98,7 +98,8 @@ fn harmless(text: &str) -> Cow<'_, str> {
             shown.push('\'');
         }
         shown.push(c);
-        begins = matches!(c, ';' | '\t');
+        // What they leave out before a formula keeps none from being one.
+        begins = matches!(c, ';' | '\t') || (begins && (c.is_whitespace() || "\"'".contains(c)));
     }
     shown.into()
 }
@@ -142,6 +143,11 @@ mod tests {
         }
         // Where a spreadsheet parts columns otherwise than the file does.
         assert_eq!(harmless("x;=1+1"), "x;'=1+1");
+        assert_eq!(
+            harmless("a;\"=HYPERLINK(1); =1+1"),
+            "a;\"'=HYPERLINK(1); '=1+1"
+        );
+        assert_eq!(harmless(" \"=1"), " \"'=1");
         assert_eq!(harmless("\t=1"), "'\t'=1");
         assert_eq!(harmless("＝1+1"), "'＝1+1");
         for text in ["usleep", "-1", "+2.5", "", "1ms", "a=b", "x-y"] {

@@ -198,7 +198,14 @@ fn plain(text: &str) -> String {
             c if !is_printable(c) => out.push('\u{fffd}'),
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
+            '>' => {
+                // GitLab's form of a project, `group/project>`.
+                let word = out.rsplit(char::is_whitespace).next().unwrap_or_default();
+                if word.contains('/') {
+                    out.push(' ');
+                }
+                out.push_str("&gt;");
+            }
             '|' | '*' | '_' | '`' | '[' | ']' | '\\' | '#' | '~' => {
                 out.push('\\');
                 out.push(c);
@@ -210,14 +217,25 @@ fn plain(text: &str) -> String {
             '@' => after.starts_with(|c: char| c.is_alphanumeric() || c == '_'),
             // An issue, of this project or, as in `torvalds/linux#1`, of another.
             // On GitLab merge requests, milestones, snippets and epics, too.
-            '#' | '!' | '%' | '$' | '&' => after.starts_with(|c: char| c.is_ascii_digit()),
+            '#' | '!' | '$' | '&' => after.starts_with(|c: char| c.is_ascii_digit() || c == '"'),
+            // By their names, too.
+            '%' | '~' => after.starts_with(|c: char| c.is_alphanumeric() || "_\"".contains(c)),
+            '*' => after.starts_with("iteration:"),
+            // `[vulnerability:1]` and its like, and a page of the wiki.
+            '[' => {
+                let is_name = |c: char| c.is_ascii_alphabetic() || c == '_';
+                after.starts_with('[') || after.trim_start_matches(is_name).starts_with(':')
+            }
             // What forges and their bots take for a command, at the beginning of a line.
             '/' => out.len() == 1 && after.starts_with(|c: char| c.is_alphanumeric()),
-            // GitHub's other form of it.
+            // GitHub's other form of it, and what it has of vulnerabilities.
             '-' => {
-                let behind = out.len().saturating_sub("gh-".len());
-                out.as_bytes()[behind..].eq_ignore_ascii_case(b"gh-")
-                    && after.starts_with(|c: char| c.is_ascii_digit())
+                let ends = |with: &str| {
+                    let behind = out.len().saturating_sub(with.len());
+                    out.as_bytes()[behind..].eq_ignore_ascii_case(with.as_bytes())
+                };
+                ["gh-", "cve-", "ghsa-"].into_iter().any(ends)
+                    && after.starts_with(|c: char| c.is_ascii_alphanumeric())
             }
             ':' => after.starts_with("//"),
             '.' => {
@@ -256,6 +274,16 @@ mod tests {
             ("!12, %3, $4 and R&5", "! 12, % 3, $ 4 and R&amp; 5"),
             ("!12, %3, $4 and R&5", "! 12, % 3, $ 4 and R&amp; 5"),
             ("GH-1, gh-22 and SIGH", "GH- 1, gh- 22 and SIGH"),
+            (
+                "CVE-2021-44228, ghsa-jfh8-c2jp-5v3q",
+                "CVE- 2021-44228, ghsa- jfh8-c2jp-5v3q",
+            ),
+            ("%v1.0, %\"1 0\", ~bug", "% v1.0, % \"1 0\", \\~ bug"),
+            ("org/proj> and a > b", "org/proj &gt; and a &gt; b"),
+            (
+                "[vulnerability:1], [[page]], *iteration:1",
+                "\\[ vulnerability:1\\], \\[ \\[page\\]\\], \\* iteration:1",
+            ),
             ("[x](y) <b>*", "\\[x\\](y) &lt;b&gt;\\*"),
         ] {
             assert_eq!(plain(text), shown);

@@ -1,6 +1,6 @@
 //! Words that name somebody or some place, and what stands for them.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
 
 use serde_json::Value;
@@ -14,7 +14,10 @@ const COMMON: [&str; 10] = [
 ];
 
 /// A name is looked for in harmless texts from this length on.
-const SHORTEST: usize = 3;
+const SHORTEST: usize = 2;
+
+/// Parts of a name that is looked for in longer words; the DNS has no room for more.
+const MOST_PARTS: usize = 127;
 
 /// Words that are nobody's name, whoever is called so.
 const EVERYBODYS: &str = "guest linux localhost root server test user vm";
@@ -55,6 +58,9 @@ pub(super) struct Names {
     pub(super) vocabulary: Vocabulary,
     /// Hosts, users and other names, in lower case.
     private: BTreeSet<String>,
+    /// Those of several parts, with hyphens between these, and the most that one has.
+    joined: HashSet<String>,
+    most_parts: usize,
     /// Kind and text of everything left out so far.
     seen: HashMap<&'static str, HashMap<String, usize>>,
 }
@@ -111,6 +117,11 @@ impl Names {
         let name = name.to_lowercase();
         let is_own = is_among(EVERYBODYS, &name) || self.vocabulary.has(&name);
         if name.chars().count() >= SHORTEST && !is_own {
+            let parts = parts(&name);
+            if (2..=MOST_PARTS).contains(&parts.len()) {
+                self.most_parts = self.most_parts.max(parts.len());
+                self.joined.insert(parts.join("-"));
+            }
             self.private.insert(name);
         }
     }
@@ -141,10 +152,23 @@ impl Names {
     /// Whether a word, or a part of it between hyphens and the like, is somebody's name.
     pub(super) fn is_private(&self, word: &str) -> bool {
         let word = word.to_lowercase();
+        let parts = parts(&word);
         self.private.contains(&word)
-            || word
-                .split(|c: char| !c.is_alphanumeric())
-                .any(|part| self.private.contains(part))
+            || parts.iter().any(|part| self.private.contains(*part))
+            || self.holds_joined(&parts)
+    }
+
+    /// Whether parts one after another are those of a name, whatever stands between them.
+    fn holds_joined(&self, parts: &[&str]) -> bool {
+        (0..parts.len()).any(|at| {
+            let longest = self.most_parts.min(parts.len() - at);
+            let mut joined = parts[at].to_owned();
+            (1..longest).any(|more| {
+                joined.push('-');
+                joined.push_str(parts[at + more]);
+                self.joined.contains(&joined)
+            })
+        })
     }
 
     /// What stands for a text that is left out: the same for the same.
@@ -233,6 +257,12 @@ impl Names {
             }
         }
     }
+}
+
+/// What stands between characters that are neither letters nor digits.
+fn parts(word: &str) -> Vec<&str> {
+    let parts = word.split(|c: char| !c.is_alphanumeric());
+    parts.filter(|part| !part.is_empty()).collect()
 }
 
 fn is_border(c: char) -> bool {
@@ -432,6 +462,35 @@ mod tests {
         names.host("atlas.example.org");
         names.add("mira");
         names.clean(text)
+    }
+
+    #[test]
+    fn a_name_of_known_words_is_found_in_longer_words() {
+        let mut names = Names::default();
+        for host in ["intel-server", "m3", "debian-vm"] {
+            names.host(host);
+        }
+        names.add("martin.baker");
+        for text in [
+            "intel-server:6443",
+            "intel-server.local",
+            "intel-server-2",
+            "Intel_Server",
+            "6.1.0-intel-server.1",
+            "6.1.55-debian-vm",
+            "m3:m4",
+            "martin.baker:x",
+        ] {
+            let left = names.clean(text);
+            assert!(left.starts_with("(name "), "{text}: {left}");
+        }
+        for text in ["intel", "a server of intel", "debian 12 in a vm", "m4"] {
+            assert_eq!(names.clean(text), text);
+        }
+        // A word of very many parts is looked at in no time.
+        let long = "a-".repeat(400);
+        names.add(&long);
+        assert!(!names.clean(&long).contains("a-a"));
     }
 
     #[test]

@@ -11,11 +11,17 @@ static WORDS: OnceLock<HashSet<&str>> = OnceLock::new();
 /// An address in decimal digits has eight or more.
 pub(super) const MOST_DIGITS: usize = 7;
 
+/// Digits of a model's number.
+const MOST_OF_A_MODEL: usize = 5;
+
 /// Digits of all numbers in one word, such as a date.
 const MOST_IN_ALL: usize = 8;
 
 /// The same in a version, as packages of kernels have them.
 const MOST_OF_A_VERSION: usize = 18;
+
+/// Parts of a word that have letters and digits, without letters that are a word of their own.
+const MOST_MIXED: usize = 2;
 
 /// What stands between numbers and letters of a word, beside what ASCII has.
 const MARKS: &str = "\u{b0}\u{b1}\u{b7}\u{d7}\u{ab}\u{bb}\u{2013}\u{2014}\u{2018}\u{2019}\u{201c}\u{201d}\u{2020}\u{2026}\u{2192}\u{2248}\u{2264}\u{2265}";
@@ -74,6 +80,11 @@ pub(super) fn left(word: &str) -> Left<'_> {
             kind => parts.push((part, kind == Part::Harmless)),
         }
         rest = after;
+    }
+    // Models have two such parts, serial numbers and the keys of licences more.
+    let mixed = parts.iter().filter(|part| is_mixed(part.0)).count();
+    if mixed > MOST_MIXED {
+        return Left::Nothing;
     }
     match parts.iter().all(|part| part.1) {
         true => Left::All,
@@ -135,7 +146,10 @@ fn is_model(part: &str) -> bool {
         || match runs[..] {
             [number, unit] if is_digits(number) && number.len() <= MOST_DIGITS => {
                 let is_upper = unit.bytes().all(|b| b.is_ascii_uppercase());
-                letters(unit, if is_upper { 2 } else { 1 })
+                // One that is no unit stands behind a model's number.
+                is_listed(unit)
+                    || (letters(unit, if is_upper { 2 } else { 1 })
+                        && number.len() <= MOST_OF_A_MODEL)
             }
             [stem, number] => letters(stem, 1) && number.len() <= 4,
             [number, "X", "3", "D"] => number.len() <= 5,
@@ -143,6 +157,12 @@ fn is_model(part: &str) -> bool {
             [_, middle, _] => part.len() <= 5 && middle.len() <= 2,
             _ => false,
         }
+}
+
+/// Whether a part has letters and digits that are no known word with a number.
+fn is_mixed(part: &str) -> bool {
+    let runs = runs(part);
+    runs.len() > 1 && !is_listed(part) && !runs.iter().any(|run| run.len() > 1 && is_listed(run))
 }
 
 /// `0x` and at most four digits, or a leaf of CPUID.
@@ -286,7 +306,8 @@ mod tests {
             6.1.0-25-cloud-amd64 5.14.0-427.13.1.el9_4.x86_64 6.8.0-1015-aws \
             #45~22.04.1-Ubuntu 7.2+dfsg-7+deb12u6 0x40000010: 0x1f 2024-08-26 i440FX \
             kvm-clock 100us 0-15 mitigations no_guest_host usercopy/swapgs __user \
-            \u{201c}none\u{201d} 50\u{b5}s Graviton2";
+            \u{201c}none\u{201d} 50\u{b5}s Graviton2 i7-8700K X5650 1234567ns \
+            4.18.0-348.rt7.130.el8.x86_64";
         for word in words.split(' ') {
             assert_eq!(left(word), Left::All, "{word}");
         }
@@ -298,7 +319,8 @@ mod tests {
             ghp_16C7e42F292c6912E7 WD-WCC4N1234567 4111-1111-1111-1111 \
             AKIAIOSFODNN7EXAMPLE 10.6488579 \u{2465} a\u{202e}b 0X1f2e3d xn0db17 \
             eyJhbGciOiJIUzI1NiJ9 12345678A 12345678AB 4111.1111.1111.1111 1234.5678.9012.3456 \
-            0x1-1234567-7654321";
+            0x1-1234567-7654321 AB12C-DE34F-GH56J-KL78M A12-B34-C56-D78 K7-Q9-Z2-X4-W8 \
+            i-1234567a 525a-00a1-c34d";
         for word in words.split(' ') {
             assert_eq!(left(word), Left::Nothing, "{word}");
         }

@@ -124,8 +124,7 @@ fn part<'a>(grid: &Grid<'a>, tick_hz: Option<u32>) -> Block<'a> {
         blocks.push(Content::Note(text).into());
     }
     blocks.push(Content::Table(short(grid)).on(Media::TEXT));
-    let longest = all.iter().map(|o| o.stalls.total.threshold_ns).max();
-    let threshold = format_ns(longest.unwrap_or(0) as f64);
+    let threshold = threshold_in_words(all.iter().map(|o| o.stalls.total.threshold_ns));
     let plots = [
         Content::Heading("How long do iterations take?".to_owned()),
         Content::Lead(format!(
@@ -262,6 +261,16 @@ fn over_time<'a>(grid: &Grid<'a>, all: &[One<'a>]) -> Vec<Figure<'a>> {
     all.iter().filter(seen).map(figure).collect()
 }
 
+/// The threshold of all loops, or from which to which theirs are.
+fn threshold_in_words(of_loops: impl Iterator<Item = u64> + Clone) -> String {
+    let (least, most) = (of_loops.clone().min(), of_loops.max());
+    let [least, most] = [least, most].map(|ns| format_ns(ns.unwrap_or(0) as f64));
+    match least == most {
+        true => most,
+        false => format!("{least} to {most}, by loop"),
+    }
+}
+
 fn outcome(_: &ReportData, cells: &[Shown<'_>], _: &str) -> Option<String> {
     let views: Vec<&StallsView> = cells
         .iter()
@@ -269,11 +278,11 @@ fn outcome(_: &ReportData, cells: &[Shown<'_>], _: &str) -> Option<String> {
         .collect();
     let sum = |of: fn(&StallsView) -> u64| views.iter().map(|v| of(v)).sum::<u64>();
     let (lost_ns, observed_ns) = (sum(|v| v.total.lost_ns), sum(|v| v.total.observed_ns));
-    let threshold_ns = views.iter().map(|v| v.total.threshold_ns).max()?;
-    let (threshold, observed) = (
-        format_ns(threshold_ns as f64),
-        format_ns(observed_ns as f64),
-    );
+    if views.is_empty() {
+        return None;
+    }
+    let threshold = threshold_in_words(views.iter().map(|v| v.total.threshold_ns));
+    let observed = format_ns(observed_ns as f64);
     let stalls = sum(|v| v.total.stalls);
     let on = match views.len() {
         1 => String::new(),

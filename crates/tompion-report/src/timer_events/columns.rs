@@ -1,6 +1,8 @@
 //! The table of timer events, as both the terminal and the page print it: in
 //! microseconds, as Adamczyk 2015 does.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use tompion_model::{format_duration, level_in_words};
 
 use super::TimerEvents;
@@ -24,7 +26,8 @@ pub(crate) struct Column {
 }
 
 /// The columns that a section's table has. MTIE and TDEV are named at d and at
-/// the longest tau of at most one second that every cell reaches.
+/// the longest tau of at most one second that every cell reaches, and where that is not the same
+/// at the longest that half of them do: no cell takes it from the others.
 pub(crate) fn columns(section: &Grid<'_>) -> Vec<Column> {
     let mut all = vec![
         of("mean", |t| {
@@ -105,10 +108,15 @@ fn at_taus(section: &Grid<'_>, name: &str, curve: Curve) -> Vec<Column> {
             .filter(|tau| *tau <= LONGEST_TAU_NS)
             .max()
     };
+    let mut having: BTreeMap<u64, usize> = BTreeMap::new();
+    for (tau, _) in curves.iter().flatten().filter(|p| p.0 <= LONGEST_TAU_NS) {
+        *having.entry(*tau).or_default() += 1;
+    }
+    let of_half = having.iter().rev().find(|(_, n)| 2 * **n >= curves.len());
     let shortest = curves.iter().filter_map(|c| Some(c.first()?.0)).min();
     let reached = curves.iter().filter_map(longest).min();
-    let mut taus: Vec<u64> = shortest.into_iter().chain(reached).collect();
-    taus.dedup();
+    let taus = [shortest, reached, of_half.map(|(tau, _)| *tau)];
+    let taus: BTreeSet<u64> = taus.into_iter().flatten().collect();
     taus.into_iter()
         .map(|tau| Column {
             title: format!("{name} {}", tau_in_words(tau)),

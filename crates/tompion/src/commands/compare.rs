@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tompion_assess::compare::{
-    Figure, Judgement, Settings, Side, Undecided, beside, compare as held, differences, mismatches,
+    Figure, Judgement, Settings, Side, Undecided, beside, compare as held, differences, leave_out,
+    mismatches,
 };
 use tompion_report::{CompareView, compare_json, compare_text};
 use tompion_store::{Run, UserRuns};
@@ -43,18 +44,21 @@ pub fn compare(options: &CompareOptions) -> exit::Result {
         .iter()
         .map(String::as_str)
         .partition(|r| r.starts_with(PUBLISHED));
-    let sides = sides(&runs, options.by.as_deref())?;
+    let mut sides = sides(&runs, options.by.as_deref())?;
     let settings = Settings {
         figures: Some(options.figures.clone()).filter(|f| !f.is_empty()),
         level: options.level,
         paired: options.by.is_some(),
         within_run: options.within_run,
     };
-    let mismatches = match options.by {
+    let mut mismatches = match options.by {
         // A factor such as the CPU may be what makes the difference.
         Some(_) => Vec::new(),
         None => mismatches(&sides),
     };
+    if !options.allow_mixed && leave_out(&mut sides, &mismatches) {
+        mismatches.clear();
+    }
     if let Some(m) = mismatches.first()
         && !options.allow_mixed
     {
