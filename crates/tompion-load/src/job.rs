@@ -1,5 +1,6 @@
 //! What the threads of a load do.
 
+mod departures;
 mod pace;
 
 use std::sync::Barrier;
@@ -7,6 +8,7 @@ use std::thread;
 
 use crate::counters::Counter;
 
+pub(crate) use departures::{Departures, Gaps};
 pub(crate) use pace::Budget;
 
 /// What a load is going to do: one job a thread, and what they count.

@@ -179,7 +179,10 @@ fn datagrams_are_counted_by_their_sender() {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         for token in [token, others_token, 0, token] {
             socket
-                .send_to(&datagrams::datagram(token), address)
+                .send_to(
+                    &datagrams::datagram(token, datagrams::DATAGRAM_BYTES),
+                    address,
+                )
                 .unwrap();
         }
         // The first report may come before the last datagram.

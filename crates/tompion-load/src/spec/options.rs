@@ -80,7 +80,7 @@ impl<'a> Options<'a> {
     }
 }
 
-/// Splits at colons, but not at those within a peer: what has no `=` belongs to
+/// Splits at colons, but not at those within a peer or the gaps between packets: what has no `=` belongs to
 /// the piece before.
 fn pieces(rest: &str) -> impl Iterator<Item = &str> {
     let mut rest = Some(rest);
@@ -91,9 +91,9 @@ fn pieces(rest: &str) -> impl Iterator<Item = &str> {
             let key = after.split(['=', ':']).next().unwrap_or("");
             after[key.len()..].starts_with('=')
         };
-        let is_peer = text.starts_with("peer=");
+        let has_colons = text.starts_with("peer=") || text.starts_with("gaps=");
         let mut colons = text.match_indices(':').map(|(at, _)| at);
-        let end = colons.find(|at| !is_peer || begins_option(at));
+        let end = colons.find(|at| !has_colons || begins_option(at));
         match end {
             Some(end) => {
                 rest = Some(&text[end + 1..]);

@@ -51,6 +51,16 @@ fn canonical_text_and_level() {
         ("nfs:dir=/mnt/nfs", "nfs:dir=/mnt/nfs", "nfs:dir=/mnt/nfs"),
         ("udp", "udp:rate=100M", "udp"),
         (
+            "udp:gaps=bursts:10:size=200",
+            "udp:rate=100M:size=200:gaps=bursts:10",
+            "udp:size=200:gaps=bursts:10",
+        ),
+        (
+            "udp:size=1400:gaps=even",
+            "udp:rate=100M:gaps=even",
+            "udp:gaps=even",
+        ),
+        (
             "udp:rate=10000k:peer=[::1]:7000:cpus=measured",
             "udp:peer=[::1]:7000:rate=10M:cpus=measured",
             "udp:peer=[::1]:7000:rate=10M:cpus=measured",
@@ -187,6 +197,8 @@ fn options_out_of_range_say_what_would_be_right() {
         ("cpu:cpus=9999", "such as 0,2-3"),
         ("cpu:cpus=all", "such as 0,2-3"),
         ("disk-read:irq=x", "measured or the number"),
+        ("udp:size=15", "from 16 to 9000"),
+        ("udp:gaps=odd", "even, poisson, or bursts:N"),
         ("udp:rate=0", "from 100K to 1000G"),
         ("udp:rate=9999G", "from 100K to 1000G"),
         ("udp:rate=10Mbit", "from 100K to 1000G"),

@@ -35,6 +35,9 @@ pub fn tests() -> Vec<Trial> {
         test("file_server_writes", file_server_writes),
         test("file_server_of_a_peer", file_server_of_a_peer),
         test("udp_keeps_its_rate", || udp_keeps_its_rate("udp:rate=10M")),
+        test("udp_of_even_gaps_keeps_its_rate", || {
+            udp_keeps_its_rate("udp:rate=10M:gaps=even");
+        }),
         test("udp_to_a_peer_keeps_its_rate", || {
             with_peer(None, |address| {
                 udp_keeps_its_rate(&format!("udp:peer={address}:rate=10M"));

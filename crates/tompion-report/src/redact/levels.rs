@@ -19,6 +19,9 @@ const WORDS: &str = "\
 /// Options of loads that name a machine or a file, even where that is a number.
 const PLACES: [&str; 6] = ["dir", "file", "host", "key", "peer", "server"];
 
+/// Words that an option of a load may have in place of a number.
+const KINDS: [&str; 3] = ["bursts", "even", "poisson"];
+
 /// Units that numbers in options of loads have.
 const UNITS: [&str; 20] = [
     "", "%", "b", "g", "gb", "gib", "h", "hz", "k", "kb", "khz", "kib", "m", "mb", "mib", "min",
@@ -148,7 +151,8 @@ impl Names {
     fn load_option(&mut self, option: &str) -> String {
         match option.split_once('=') {
             Some((key, value)) if self.vocabulary.load_options.contains(&key) => {
-                match is_quantity(value) && !PLACES.contains(&key) {
+                let is_kind = || KINDS.contains(&value);
+                match (is_quantity(value) || is_kind()) && !PLACES.contains(&key) {
                     true => option.to_owned(),
                     false => format!("{key}={}", self.numbered("value", value)),
                 }
@@ -235,7 +239,7 @@ mod tests {
     fn vocabulary() -> Vocabulary {
         Vocabulary {
             probes: vec!["wake-up"],
-            load_options: "cpus dir file level peer rate size streams threads"
+            load_options: "cpus dir file gaps level peer rate size streams threads"
                 .split(' ')
                 .collect(),
             observations: vec!["auto", "off"],
@@ -264,6 +268,7 @@ mod tests {
         let mut names = Names::knowing(vocabulary());
         for pair in [
             "idle => idle",
+            "udp:rate=100M:gaps=bursts:10 => udp:rate=100M:gaps=bursts:10",
             "cpu:threads=100 => cpu:threads=100",
             "cpu:level=50%:cpus=0-1,3+network => cpu:level=50%:cpus=0-1,3+network",
             "network:peer=db.example.org:9000,streams=2 => network:peer=(value 1),streams=2",
