@@ -151,8 +151,12 @@ impl Names {
     fn load_option(&mut self, option: &str) -> String {
         match option.split_once('=') {
             Some((key, value)) if self.vocabulary.load_options.contains(&key) => {
-                let is_kind = || KINDS.contains(&value);
-                match (is_quantity(value) || is_kind()) && !PLACES.contains(&key) {
+                let of_kind = value
+                    .split_once(':')
+                    .filter(|(kind, _)| KINDS.contains(kind));
+                let number = of_kind.map_or(value, |(_, number)| number);
+                let is_known = is_quantity(number) || KINDS.contains(&value);
+                match is_known && !PLACES.contains(&key) {
                     true => option.to_owned(),
                     false => format!("{key}={}", self.numbered("value", value)),
                 }
