@@ -19,7 +19,8 @@ use crate::spec::{Bits, KEY, Opt, PEER, Text, parse_bits};
 pub(super) static ENTRY: Load = Load {
     name: "udp",
     about: "UDP sent over loopback; peer=HOST:PORT to another machine, key=FILE for it, rate=BITS \
-            per second (100M), size=BYTES of a datagram (1400), gaps=even|poisson|bursts:N between them, cpus=LIST",
+            per second (100M), size=BYTES of a datagram (1400), gaps=KIND between them (even, poisson or \
+            bursts:N), cpus=LIST",
     in_check: false,
     parse: Parse::Options(&[PEER, KEY, RATE, BYTES, GAPS], |options| {
         Ok(Arc::new(Udp {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use tompion_assess::verdict::{Profile, assess_run, profiles as built_in, profiles_of};
@@ -64,6 +64,10 @@ pub fn report(options: &ReportOptions) -> exit::Result {
         return Ok(exit::ERROR);
     }
     let own = own.flatten();
+    // Before a long reading.
+    if let Some(format) = options.format {
+        require_place(options, format.0)?;
+    }
     let run = open(options)?;
     let profiles = own.map_or_else(|| kept_by(&run), Ok)?;
     require_known(&profiles, &options.require)?;
@@ -145,14 +149,47 @@ fn gather(run: &Run, profiles: &[Profile]) -> anyhow::Result<ReportData> {
     })?)
 }
 
+/// Refuses places that a form cannot be written to, and what does not go with it.
+fn require_place(options: &ReportOptions, form: &Form) -> anyhow::Result<()> {
+    match form.make {
+        Make::Text(_) => {
+            if let Some(file) = options.out.as_ref().filter(|file| file.as_os_str() != "-") {
+                try_whole(file)?;
+            }
+        }
+        // Their exit status says whether they were written.
+        Make::Plots(..) | Make::Run if !options.require.is_empty() => anyhow::bail!(
+            "--require judges a report or a form of text; leave it out with --format {}",
+            form.name
+        ),
+        Make::Plots(extension, _) => {
+            Directory::try_make(place_of_plots(options, extension)?)?;
+        }
+        Make::Run => {
+            RunWriter::try_create(place_of_run(options)?)?;
+        }
+    }
+    Ok(())
+}
+
+fn place_of_run(options: &ReportOptions) -> anyhow::Result<&Path> {
+    let out = options.out.as_deref();
+    out.context("--format run writes a run directory: name it with --out DIR")
+}
+
+fn place_of_plots<'o>(options: &'o ReportOptions, extension: &str) -> anyhow::Result<&'o Path> {
+    options.out.as_deref().with_context(|| {
+        format!(
+            "--format {extension} makes a file for each plot: name a directory for them with --out DIR"
+        )
+    })
+}
+
 /// The report in one other form.
 fn export(options: &ReportOptions, run: &Run, form: &Form, judged: Judged<'_>) -> exit::Result {
     let profiles = judged.profiles;
     match form.make {
         Make::Text(make) => {
-            if let Some(file) = options.out.as_ref().filter(|file| file.as_os_str() != "-") {
-                try_whole(file)?;
-            }
             let data = gather(run, profiles)?;
             let text = make(&data);
             match &options.out {
@@ -162,11 +199,6 @@ fn export(options: &ReportOptions, run: &Run, form: &Form, judged: Judged<'_>) -
             }
             Ok(status_of(&data, judged.required))
         }
-        // Their exit status says whether they were written.
-        Make::Plots(..) | Make::Run if !judged.required.is_empty() => anyhow::bail!(
-            "--require judges a report or a form of text; leave it out with --format {}",
-            form.name
-        ),
         Make::Plots(extension, make) => plots(options, run, extension, make, profiles),
         Make::Run => copy(options, run),
     }
@@ -174,10 +206,7 @@ fn export(options: &ReportOptions, run: &Run, form: &Form, judged: Judged<'_>) -
 
 /// The run in another directory.
 fn copy(options: &ReportOptions, run: &Run) -> exit::Result {
-    let Some(directory) = &options.out else {
-        anyhow::bail!("--format run writes a run directory: name it with --out DIR");
-    };
-    RunWriter::try_create(directory)?;
+    let directory = place_of_run(options)?;
     RunWriter::copy(run, directory)?;
     if !options.output.quiet {
         print(&format!("run in {}\n", place(directory)))?;
@@ -193,14 +222,8 @@ fn plots(
     make: fn(&ReportData) -> Plots<'_>,
     profiles: &[Profile],
 ) -> exit::Result {
-    let Some(directory) = &options.out else {
-        anyhow::bail!(
-            "--format {extension} makes a file for each plot: name a directory for them with --out DIR"
-        );
-    };
-    Directory::try_make(directory)?;
     let data = gather(run, profiles)?;
-    let directory = Directory::make(directory)?;
+    let directory = Directory::make(place_of_plots(options, extension)?)?;
     let plots: Vec<_> = make(&data).collect::<Result<_, _>>()?;
     refuse_others(&directory, &plots.iter().map(|p| p.name.as_str()).collect())?;
     for plot in &plots {
