@@ -67,6 +67,7 @@ pub struct MethodEntry {
 pub(super) struct Budget {
     bytes: u32,
     left: u64,
+    most_packets: usize,
 }
 
 impl Budget {
@@ -74,6 +75,7 @@ impl Budget {
         Self {
             bytes: asked.bytes.max(1),
             left: asked.most_bytes,
+            most_packets: asked.most_packets as usize,
         }
     }
 
@@ -82,9 +84,36 @@ impl Budget {
         u32::try_from(self.left / u64::from(self.bytes)).unwrap_or(u32::MAX)
     }
 
-    /// A train, paid for; `None` where it is more than is left.
-    pub(super) fn pay(&mut self, train: TrainPlan) -> Option<TrainPlan> {
+    /// A train of no more packets than there is room for, paid for; `None` where it is more than is left.
+    pub(super) fn pay(&mut self, mut train: TrainPlan) -> Option<TrainPlan> {
+        train.due_ns.truncate(self.most_packets);
         self.left = self.left.checked_sub(train.all_bytes())?;
         Some(train)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_train_is_longer_than_there_is_room_for_nor_dearer_than_what_is_left() {
+        let asked = Asked {
+            most_bytes: 200_000,
+            most_packets: 100,
+            ..Asked::default()
+        };
+        let mut budget = Budget::new(&asked);
+        let train = budget.pay(TrainPlan::even(400, 1_500, 1e9)).unwrap();
+        assert_eq!((train.due_ns.len(), budget.packets()), (100, 33));
+        assert_eq!(budget.pay(TrainPlan::at_once(400, 1_500)), None);
+        assert_eq!(
+            budget
+                .pay(TrainPlan::at_once(33, 1_500))
+                .unwrap()
+                .due_ns
+                .len(),
+            33
+        );
     }
 }
