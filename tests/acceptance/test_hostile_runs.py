@@ -109,6 +109,27 @@ def test_a_link_of_another_user_leads_nowhere(run, tmp_path):
         done = tompion(*command, "--out", link, check=1)
         assert "it is a link of another user" in done.stderr and done.stderr.count("\n") == 1, done.stderr
         assert list(target.iterdir()) == []
+        # Nor where it is but a part of the way.
+        done = tompion(*command, "--out", link / "new", check=1)
+        assert "it is a link of another user" in done.stderr and done.stderr.count("\n") == 1, done.stderr
+        assert list(target.iterdir()) == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="takes root")
+def test_a_page_is_not_written_where_a_link_of_another_user_leads(run, tmp_path):
+    """His link to a run of one's own: the run is read, and nothing in it is replaced or removed."""
+    mine, link = tmp_path / "mine", tmp_path / "link"
+    shutil.copytree(run, mine)
+    (mine / "report.html").write_text("precious")
+    (mine / ".tmp-1-1").write_text("")
+    link.symlink_to(mine)
+    os.lchown(link, 65534, 65534)
+    done = tompion("report", link, "--quiet", check=0)
+    assert f"a link of another user, {link}, leads there" in done.stderr and done.stderr.count("\n") == 1, done.stderr
+    assert (mine / "report.html").read_text() == "precious" and (mine / ".tmp-1-1").exists()
+    os.lchown(link, 0, 0)
+    done = tompion("report", link, "--quiet", check=0)
+    assert done.stderr == "" and (mine / "report.html").read_text() != "precious"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="takes root")

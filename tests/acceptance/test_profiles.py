@@ -72,6 +72,20 @@ def test_a_redacted_run_is_judged_alike_by_uses_without_a_name(place):
     assert [use["outcome"] for use in judged[0]] == [use["outcome"] for use in judged[1]]
 
 
+@pytest.mark.parametrize("form", ["md", "json", "html", "csv", "verdict-json", None])
+def test_uses_that_judge_a_redacted_run_anew_lose_their_names_too(place, form):
+    if not (place / "anew").exists():
+        run(place, *CHECK, "--out", "anew")
+        (place / "secret.toml").write_text(OWN.replace("easy", "zq-martin").replace("what any machine can", "Zqmartin at 10.99.2.3"))
+    options = ["--html", "-"] if form == "html" else ["--format", form] if form else ["--screen"]
+    shown = tompion("report", "anew", "--redact", "--profiles", "secret.toml", *options, cwd=place, check=0).stdout
+    assert "zq" not in shown.lower() and "10.99" not in shown
+    assert "use-" in shown or form == "csv"
+    # It is required by the name that the user knows.
+    done = tompion("report", "anew", "--redact", "--profiles", "secret.toml", "--require", "zq-martin", "--screen", cwd=place, check=0)
+    assert "use-1: pass" in done.stdout and "zq" not in done.stdout
+
+
 def test_limits_that_no_use_can_have_judge_nothing(place):
     kept = place / "kept"
     run(place, *CHECK, "--profiles", "own.toml", "--out", kept)

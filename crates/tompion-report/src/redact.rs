@@ -30,8 +30,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tompion_model::{
-    Environment, Note, RunRecord, TrialData, factor, json_schema, note_kind, stall_parts, table,
-    utc_of_text,
+    Environment, Note, OwnProfile, RunRecord, TrialData, factor, json_schema, note_kind,
+    stall_parts, table, utc_of_text,
 };
 use tompion_path::stamps::recorded;
 use tompion_store::Run;
@@ -50,9 +50,15 @@ const OWN_NOTES: [&str; 3] = [
 ];
 
 /// The same run without what tells who and where it was, in its record and in its tables. What
-/// `vocabulary` knows is nobody's name.
-pub fn redacted(run: Run, vocabulary: Vocabulary) -> Run {
+/// `vocabulary` knows is nobody's name. `uses` are what it is judged by, and lose their names, too: as in the run, where it
+/// keeps them.
+pub fn redacted(run: Run, vocabulary: Vocabulary, uses: &mut [OwnProfile]) -> Run {
     let shared = Arc::new(Mutex::new(Redaction::of(run.record(), vocabulary)));
+    for named in uses {
+        let names = &mut locked(&shared).names;
+        named.name = names.of_use(&named.name);
+        named.title = names.of_use(&named.title);
+    }
     let of_data = Arc::clone(&shared);
     run.edited(
         |record| locked(&shared).record(record),

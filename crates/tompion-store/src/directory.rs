@@ -4,19 +4,19 @@
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
-use std::fs::{DirBuilder, File};
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::fs::{
-    Access, AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, accessat, fstat,
-    mkdirat, open, openat, openat2, stat, statat, unlinkat,
+    Access, AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, accessat, fstat, mkdirat,
+    openat, openat2, stat, statat, unlinkat,
 };
 use rustix::io::Errno;
 
+use super::way::{Others, Stopped, walk};
 use crate::{Error, Result};
 
 /// An opened directory.
@@ -25,10 +25,9 @@ pub struct Directory {
     opened: Arc<OwnedFd>,
     /// For messages: by now another one may be there.
     path: PathBuf,
+    /// The link of another user that led here, if one did.
+    by: Option<PathBuf>,
 }
-
-/// The user who may lead everybody anywhere.
-const ROOT: u32 = 0;
 
 /// How a directory is opened.
 const DIRECTORY: OFlags = OFlags::RDONLY
@@ -45,22 +44,13 @@ impl Directory {
     }
 
     pub(super) fn at(path: &Path) -> io::Result<Self> {
-        Ok(Self::of(open(path, DIRECTORY, Mode::empty())?, path))
-    }
-
-    /// Refuses what is put into a directory by the name of a link that somebody else made, and may lead anywhere.
-    fn require_no_others_link(path: &Path) -> Result<()> {
-        let bare: PathBuf = path.components().collect();
-        let found = bare.symlink_metadata();
-        let user = rustix::process::geteuid().as_raw();
-        let is_others = found
-            .is_ok_and(|found| found.is_symlink() && found.uid() != user && found.uid() != ROOT);
-        match is_others {
-            false => Ok(()),
-            true => Err(Error::NotOwn {
-                path: path.to_path_buf(),
-                why: "it is a link of another user, and may lead anywhere".to_owned(),
+        match walk(path, Others::Told, false) {
+            Ok(reached) => Ok(Self {
+                by: reached.by,
+                ..Self::of(reached.directory, path)
             }),
+            Err(Stopped::Refused(e)) => Err(e),
+            Err(Stopped::Missing(_) | Stopped::OthersLink(_)) => Err(Errno::NOENT.into()),
         }
     }
 
@@ -68,6 +58,7 @@ impl Directory {
         Self {
             opened: Arc::new(opened),
             path: path.to_path_buf(),
+            by: None,
         }
     }
 
@@ -77,34 +68,23 @@ impl Directory {
     /// # Errors
     /// [`Error::NotDirectory`], and whatever the system refuses.
     pub fn make(path: &Path) -> Result<Self> {
-        Self::require_no_others_link(path)?;
-        match Self::at(path) {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
-            Err(e) if e.kind() == io::ErrorKind::NotADirectory && path.exists() => {
-                return Err(Error::NotDirectory {
-                    path: path.to_path_buf(),
-                });
+        match Self::looked_for(path)? {
+            Ok(there) => Ok(there),
+            Err(_) => {
+                let made = walk(path, Others::Refused, true);
+                let made = made.map_err(|stopped| stopped_at(path, "creating", stopped))?;
+                Ok(Self::of(made.directory, path))
             }
-            opened => return opened.map_err(Error::io(path, "opening")),
         }
-        let failed = || Error::io(path, "creating");
-        let name = path
-            .file_name()
-            .ok_or_else(|| failed()(Errno::NOENT.into()))?;
-        let above = above(path);
-        let mut builder = DirBuilder::new();
-        builder.recursive(true).mode(0o755);
-        builder.create(above).map_err(failed())?;
-        let above = Self::at(above).map_err(failed())?;
-        match mkdirat(&above, name, Mode::from_raw_mode(0o755)) {
-            // Somebody else was quicker; a link is not what anybody asked for.
-            Ok(()) | Err(Errno::EXIST) => {}
-            Err(e) => return Err(failed()(e.into())),
+    }
+
+    /// The directory, or the one above it in which it is not.
+    fn looked_for(path: &Path) -> Result<std::result::Result<Self, OwnedFd>> {
+        match walk(path, Others::Refused, false) {
+            Ok(reached) => Ok(Ok(Self::of(reached.directory, path))),
+            Err(Stopped::Missing(above)) => Ok(Err(above)),
+            Err(stopped) => Err(stopped_at(path, "opening", stopped)),
         }
-        let made = above.within(name).map_err(failed())?;
-        let mut made = made.ok_or_else(|| failed()(Errno::NOENT.into()))?;
-        made.path = path.to_path_buf();
-        Ok(made)
     }
 
     /// What [`Directory::make`] would open; `None` where it would make it, as far as permissions tell. Makes
@@ -113,22 +93,12 @@ impl Directory {
     /// # Errors
     /// As there.
     pub fn try_make(path: &Path) -> Result<Option<Self>> {
-        Self::require_no_others_link(path)?;
-        match Self::at(path) {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
-            Err(e) if e.kind() == io::ErrorKind::NotADirectory && path.exists() => {
-                return Err(Error::NotDirectory {
-                    path: path.to_path_buf(),
-                });
-            }
-            opened => return opened.map(Some).map_err(Error::io(path, "opening")),
-        }
-        let mut there = above(path);
-        while there.symlink_metadata().is_err() && there != above(there) {
-            there = above(there);
-        }
+        let above = match Self::looked_for(path)? {
+            Ok(there) => return Ok(Some(there)),
+            Err(above) => above,
+        };
         let access = Access::WRITE_OK | Access::EXEC_OK;
-        match accessat(CWD, there, access, AtFlags::EACCESS) {
+        match accessat(above, ".", access, AtFlags::EACCESS) {
             Err(e @ (Errno::ACCESS | Errno::ROFS)) => Err(Error::io(path, "creating")(e.into())),
             // Whatever else is in the way is told when it is made.
             _ => Ok(None),
@@ -163,7 +133,7 @@ impl Directory {
     }
 
     /// Refuses a directory in which somebody else may put a link or a file of his in our place:
-    /// one of another owner, or that others may write to.
+    /// one of another owner, or that others may write to; and one to which a link of his has led.
     ///
     /// # Errors
     /// [`Error::NotOwn`].
@@ -173,7 +143,10 @@ impl Directory {
         let why = match self.is_own() {
             false => format!("it belongs to another user, {}", found.st_uid),
             true if mode & 0o022 != 0 => format!("others may write to it (mode {mode:04o})"),
-            true => return Ok(()),
+            true => match &self.by {
+                None => return Ok(()),
+                Some(link) => format!("a link of another user, {}, leads there", link.display()),
+            },
         };
         Err(Error::NotOwn {
             path: self.path.clone(),
@@ -344,6 +317,23 @@ impl Directory {
 impl AsFd for Directory {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.opened.as_fd()
+    }
+}
+
+/// Why a directory cannot be had, of which this was done.
+fn stopped_at(path: &Path, doing: &'static str, stopped: Stopped) -> Error {
+    match stopped {
+        Stopped::OthersLink(link) => Error::NotOwn {
+            path: link,
+            why: "it is a link of another user, and may lead anywhere".to_owned(),
+        },
+        Stopped::Refused(e) if e.kind() == io::ErrorKind::NotADirectory && path.exists() => {
+            Error::NotDirectory {
+                path: path.to_path_buf(),
+            }
+        }
+        Stopped::Refused(e) => Error::io(path, doing)(e),
+        Stopped::Missing(_) => Error::io(path, doing)(Errno::NOENT.into()),
     }
 }
 

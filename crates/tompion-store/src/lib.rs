@@ -40,6 +40,7 @@ mod trial_files;
 mod turn;
 mod user_runs;
 mod version_1;
+mod way;
 mod whole;
 mod writer;
 

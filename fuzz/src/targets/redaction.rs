@@ -321,7 +321,11 @@ fn run(bytes: &[u8]) {
     let Ok(record) = serde_json::from_value::<RunRecord>(record) else {
         return;
     };
-    let run = redacted(run.edited(|old| *old = record, |_| ()), vocabulary());
+    let run = redacted(
+        run.edited(|old| *old = record, |_| ()),
+        vocabulary(),
+        &mut [],
+    );
     let shown = shown(&run, &told.directory, chosen);
     for (form, text) in shown {
         let text = text.to_lowercase();

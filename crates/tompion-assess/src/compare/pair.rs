@@ -14,6 +14,9 @@ use crate::compare::drift::{
 use crate::compare::found::{Basis, Found, Instead, Values, Verdict};
 use crate::compare::{Figure, Replicates};
 
+/// What a value of a series takes, in additions: of values that wander, which take longest.
+const OF_A_VALUE: u64 = 600;
+
 /// What is held against each other, and how.
 #[derive(Clone, Copy)]
 pub(crate) struct Pair<'a> {
@@ -71,10 +74,21 @@ impl Pair<'_> {
         }
     }
 
-    /// What [`Self::compare`] takes, in additions of some nanosecond each: of the figures and of their logarithms.
+    /// What [`Self::compare`] takes, in additions of some nanosecond each: of the figures and of their logarithms, and of
+    /// series that are sorted and looked at for what their values have to do with those before.
     pub fn cost(&self) -> u64 {
         let (x, y) = self.figures();
-        2_u64.saturating_mul(comparison_cost(&figures(&x), &figures(&y), self.design()))
+        let by_replicates = comparison_cost(&figures(&x), &figures(&y), self.design());
+        let series = match self.figure.quantile() {
+            Some(_) if !self.a.series.is_empty() && !self.b.series.is_empty() => {
+                self.a.series.len() as u64 + self.b.series.len() as u64
+            }
+            _ => 0,
+        };
+        let by_stretches = series.saturating_mul(OF_A_VALUE);
+        2_u64
+            .saturating_mul(by_replicates)
+            .saturating_add(by_stretches)
     }
 
     /// The replicates' figures of both sides with their places in time.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
-use tompion_model::{OwnProfile, RunHeader};
+use tompion_model::OwnProfile;
 use tompion_probe::wake_up;
 
 /// The longest time that a duration can say, 100,000 days.
@@ -84,12 +84,11 @@ pub mod own {
 /// How far two limits may be apart that are the same: a file may round them.
 const ROUNDING: f64 = 1e-9;
 
-/// What a run is judged by: uses of its own where it keeps some, else those that come with Tompion.
+/// What a run that keeps these uses is judged by: by them, and where it keeps none by those that come with Tompion.
 ///
 /// # Errors
 /// What it keeps that no use can be, in words.
-pub fn profiles_of(header: &RunHeader) -> Result<Vec<Profile>, String> {
-    let kept = &header.profiles;
+pub fn profiles_of(kept: &[OwnProfile]) -> Result<Vec<Profile>, String> {
     if kept.is_empty() {
         return Ok(profiles().to_vec());
     }
@@ -285,25 +284,17 @@ mod tests {
         }
     }
 
-    fn kept_by(profiles: Vec<OwnProfile>) -> RunHeader {
-        let header = serde_json::json!({
-            "command_line": [], "tool": "", "started_at": "", "guards": [], "environment": {},
-            "design": {"order": "", "seed": 1, "blocks": 1, "cells": 1}, "profiles": profiles,
-        });
-        serde_json::from_value(header).unwrap()
-    }
-
     #[test]
     fn a_run_is_judged_by_what_it_keeps() {
-        assert_eq!(profiles_of(&kept_by(Vec::new())).unwrap(), profiles());
+        assert_eq!(profiles_of(&[]).unwrap(), profiles());
         // Those that come with Tompion come back whole, the two thirds of a millisecond too.
         let kept: Vec<_> = profiles().iter().map(Profile::kept).collect();
-        assert_eq!(profiles_of(&kept_by(kept)).unwrap(), profiles());
+        assert_eq!(profiles_of(&kept).unwrap(), profiles());
         let own = OwnProfile {
             limit_ns: 2e6,
             ..profiles()[0].kept()
         };
-        let read = profiles_of(&kept_by(vec![own.clone()])).unwrap();
+        let read = profiles_of(&[own.clone()]).unwrap();
         assert_eq!(read[0].kept(), own);
         assert!(read[0].group.is_none() && read[0].source == own::SOURCE);
     }
@@ -314,7 +305,7 @@ mod tests {
         let wrong = |change: fn(&mut OwnProfile)| {
             let mut one = good.clone();
             change(&mut one);
-            profiles_of(&kept_by(vec![one]))
+            profiles_of(&[one])
         };
         assert!(wrong(|_| {}).is_ok());
         assert!(wrong(|p| p.name = "A\u{1b}".to_owned()).is_err());
@@ -324,8 +315,8 @@ mod tests {
         assert!(wrong(|p| p.quantile = 1.0).is_err());
         assert!(wrong(|p| p.period_ns = 0.0).is_err());
         assert!(wrong(|p| p.limit_ns = 1e300).is_err());
-        assert!(profiles_of(&kept_by(vec![good.clone(); 2])).is_err());
-        assert!(profiles_of(&kept_by(vec![good.clone(); own::MOST + 1])).is_err());
+        assert!(profiles_of(&vec![good.clone(); 2]).is_err());
+        assert!(profiles_of(&vec![good.clone(); own::MOST + 1]).is_err());
     }
 
     #[test]

@@ -65,7 +65,7 @@ fn report(edit: bool) -> ReportData {
         .push("started by mira from 192.168.7.9".to_owned());
     let (_keep, run) = run_with(header, &trials());
     let run: Run = if edit {
-        redacted(run, vocabulary())
+        redacted(run, vocabulary(), &mut [])
     } else {
         run
     };

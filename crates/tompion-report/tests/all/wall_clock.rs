@@ -69,6 +69,7 @@ fn report(in_step: bool, edit: bool) -> ReportData {
                 loads: vec!["idle"],
                 ..Vocabulary::default()
             },
+            &mut [],
         ),
         false => run,
     };

@@ -1,5 +1,6 @@
 //! Profiles of the user's own: `--profiles FILE`.
 
+use std::fmt;
 use std::path::Path;
 
 use toml::de::{DeTable, DeValue};
@@ -42,6 +43,13 @@ pub struct Required<'a> {
     pub profile: &'a str,
     /// Whether it may pass with a remedy: `NAME:remedy`.
     pub with_remedy: bool,
+}
+
+impl fmt::Display for Required<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let remedy = if self.with_remedy { ":remedy" } else { "" };
+        write!(f, "{}{remedy}", self.profile)
+    }
 }
 
 impl<'a> Required<'a> {

@@ -68,10 +68,26 @@ pub fn report(options: &ReportOptions) -> exit::Result {
     if let Some(format) = options.format {
         require_place(options, format.0)?;
     }
-    let run = open(options)?;
-    let profiles = own.map_or_else(|| kept_by(&run), Ok)?;
-    require_known(&profiles, &options.require)?;
-    let required: Vec<&str> = options.require.iter().map(String::as_str).collect();
+    let run = Run::open_tidied(&run_named(&options.run)?)?;
+    let named = own.map_or_else(|| kept_by(&run), Ok)?;
+    require_known(&named, &options.require)?;
+    let (run, profiles) = match options.redact {
+        true => without_names(run, &named)?,
+        false => (run, named.clone()),
+    };
+    // They are asked for by their names, whatever these are shown as.
+    let shown_as = |text: &String| {
+        let required = Required::of(text);
+        let place = named.iter().position(|p| p.name == required.profile);
+        let name = place.map_or(required.profile, |place| &profiles[place].name);
+        Required {
+            profile: name,
+            ..required
+        }
+        .to_string()
+    };
+    let required: Vec<String> = options.require.iter().map(shown_as).collect();
+    let required: Vec<&str> = required.iter().map(String::as_str).collect();
     let judged = Judged {
         profiles: &profiles,
         required: &required,
@@ -109,19 +125,18 @@ pub fn report(options: &ReportOptions) -> exit::Result {
 /// What a run is judged by where nothing else is named.
 fn kept_by(run: &Run) -> anyhow::Result<Vec<Profile>> {
     let at = run.directory().path().display();
-    let kept = profiles_of(&run.record().header);
+    let kept = profiles_of(&run.record().header.profiles);
     kept.map_err(|why| {
         anyhow::anyhow!("{at}: run.json: profiles: {why}; --profiles FILE names others")
     })
 }
 
-/// Opens a run, without what names somebody where that is wished.
-fn open(options: &ReportOptions) -> anyhow::Result<Run> {
-    let run = Run::open_tidied(&run_named(&options.run)?)?;
-    Ok(match options.redact {
-        true => tompion_report::redacted(run, vocabulary()),
-        false => run,
-    })
+/// A run and what it is judged by without what names somebody.
+fn without_names(run: Run, named: &[Profile]) -> anyhow::Result<(Run, Vec<Profile>)> {
+    let mut shown: Vec<_> = named.iter().map(Profile::kept).collect();
+    let run = tompion_report::redacted(run, vocabulary(), &mut shown);
+    let profiles = profiles_of(&shown).map_err(|why| anyhow::anyhow!("--redact: {why}"))?;
+    Ok((run, profiles))
 }
 
 /// What nobody is named by.

@@ -1,0 +1,253 @@
+//! The way to a directory, part by part: each link on it is looked at before it is followed, and is the one that was looked
+//! at, whatever is put in its place meanwhile.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{
+    CWD, FileType, Mode, OFlags, PROC_SUPER_MAGIC, fstat, fstatfs, mkdirat, openat, readlinkat,
+};
+use rustix::io::Errno;
+
+/// As many links as Linux follows.
+const MOST_LINKS: usize = 40;
+/// The user who may lead everybody anywhere.
+const ROOT: u32 = 0;
+/// How a part of the way is looked at: neither read, nor waited for, nor followed.
+const LOOK: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+/// And how a directory on it is.
+const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+const READ: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::CLOEXEC);
+
+/// What is done about links of other users, who may lead anywhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Others {
+    /// They are followed, which is told.
+    Told,
+    /// They are not followed.
+    Refused,
+}
+
+/// The end of the way.
+#[derive(Debug)]
+pub(super) struct Reached {
+    pub(super) directory: OwnedFd,
+    /// The first link of another user that led there.
+    pub(super) by: Option<PathBuf>,
+}
+
+/// Why it ended before.
+#[derive(Debug)]
+pub(super) enum Stopped {
+    /// This is a link of another user.
+    OthersLink(PathBuf),
+    /// Nothing of the next name is in this directory.
+    Missing(OwnedFd),
+    /// Whatever the system refuses.
+    Refused(io::Error),
+}
+
+impl From<Errno> for Stopped {
+    fn from(errno: Errno) -> Self {
+        Self::Refused(errno.into())
+    }
+}
+
+/// A part of the way that is ahead.
+struct Part {
+    name: OsString,
+    /// Whether a link has it, and not the caller.
+    is_of_link: bool,
+}
+
+/// Opens the directory at `path`. Where it `makes`, what is missing is made, but for what links name.
+pub(super) fn walk(path: &Path, others: Others, makes: bool) -> Result<Reached, Stopped> {
+    if path.as_os_str().is_empty() {
+        return Err(Errno::NOENT.into());
+    }
+    let user = rustix::process::geteuid().as_raw();
+    let mut ahead = Vec::new();
+    put(&mut ahead, path, false);
+    let mut at = openat(CWD, ".", DIRECTORY, Mode::empty())?;
+    let mut told = PathBuf::new();
+    let (mut links, mut by) = (0, None);
+    while let Some(Part { name, is_of_link }) = ahead.pop() {
+        let found = match openat(&at, &name, LOOK, Mode::empty()) {
+            Ok(found) => found,
+            Err(Errno::NOENT) if makes && !is_of_link => {
+                match mkdirat(&at, &name, Mode::from_raw_mode(0o755)) {
+                    // Somebody else was quicker; a link is not what anybody asked for.
+                    Ok(()) | Err(Errno::EXIST) => {}
+                    Err(e) => return Err(e.into()),
+                }
+                at = openat(&at, &name, DIRECTORY | OFlags::NOFOLLOW, Mode::empty())?;
+                told.push(&name);
+                continue;
+            }
+            Err(Errno::NOENT) if !is_of_link => return Err(Stopped::Missing(at)),
+            Err(e) => return Err(e.into()),
+        };
+        let what = fstat(&found)?;
+        match FileType::from_raw_mode(what.st_mode) {
+            FileType::Directory => {
+                at = found;
+                told.push(&name);
+            }
+            // What these say is no name: the kernel alone knows where they lead.
+            FileType::Symlink if is_of_proc(&found) => {
+                at = openat(&at, &name, DIRECTORY, Mode::empty())?;
+                told.push(&name);
+            }
+            FileType::Symlink => {
+                if what.st_uid != user && what.st_uid != ROOT {
+                    let link = told.join(&name);
+                    if others == Others::Refused {
+                        return Err(Stopped::OthersLink(link));
+                    }
+                    by.get_or_insert(link);
+                }
+                links += 1;
+                if links > MOST_LINKS {
+                    return Err(Errno::LOOP.into());
+                }
+                // Old kernels and sandboxes read none that is opened.
+                let target = readlinkat(&found, "", Vec::new())
+                    .or_else(|_| readlinkat(&at, &name, Vec::new()))?;
+                let target = Path::new(OsStr::from_bytes(target.to_bytes()));
+                if target.is_absolute() {
+                    told = PathBuf::new();
+                }
+                put(&mut ahead, target, true);
+            }
+            _ => return Err(Errno::NOTDIR.into()),
+        }
+    }
+    let directory = openat(&at, ".", READ, Mode::empty())?;
+    Ok(Reached { directory, by })
+}
+
+/// Puts the parts of a path before those that are ahead.
+fn put(ahead: &mut Vec<Part>, path: &Path, is_of_link: bool) {
+    for component in path.components().rev() {
+        let name = match component {
+            Component::CurDir | Component::Prefix(_) => continue,
+            Component::RootDir => "/".into(),
+            Component::ParentDir => "..".into(),
+            Component::Normal(name) => name.to_owned(),
+        };
+        ahead.push(Part { name, is_of_link });
+    }
+}
+
+fn is_of_proc(link: &OwnedFd) -> bool {
+    fstatfs(link).is_ok_and(|found| found.f_type == PROC_SUPER_MAGIC)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{MetadataExt, lchown, symlink};
+
+    use super::*;
+
+    /// Device and inode of where a way ends.
+    fn end(path: &Path) -> Option<(u64, u64)> {
+        let reached = walk(path, Others::Told, false).ok()?;
+        let found = fstat(&reached.directory).unwrap();
+        Some((found.st_dev, found.st_ino))
+    }
+
+    #[test]
+    fn it_ends_where_the_system_says() {
+        let place = tempfile::tempdir().unwrap();
+        let at = |name: &str| place.path().join(name);
+        fs::create_dir_all(at("a/b/c")).unwrap();
+        fs::write(at("file"), "").unwrap();
+        symlink("a/b", at("down")).unwrap();
+        symlink("../..", at("a/b/up")).unwrap();
+        symlink(at("a"), at("away")).unwrap();
+        symlink("none", at("dangling")).unwrap();
+        symlink("circle", at("circle")).unwrap();
+        let names = [
+            "",
+            ".",
+            "a",
+            "a/b/",
+            "a/./b/../b/c",
+            "down/c",
+            "down/..",
+            "away/b/c",
+            "a/b/up/a",
+            "file",
+            "file/x",
+            "none",
+            "dangling",
+            "circle",
+            "down/c/../..",
+        ];
+        for name in names {
+            let path = match name {
+                "" => PathBuf::new(),
+                name => at(name),
+            };
+            let system = fs::metadata(&path).ok().filter(fs::Metadata::is_dir);
+            let system = system.map(|found| (found.dev(), found.ino()));
+            assert_eq!(end(&path), system, "{name:?}");
+        }
+        for path in ["/", "/proc/self/cwd", "/proc/self/fd/../cwd", "."] {
+            let system = fs::metadata(path).unwrap();
+            assert_eq!(
+                end(Path::new(path)),
+                Some((system.dev(), system.ino())),
+                "{path}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_made_but_for_what_links_name() {
+        let place = tempfile::tempdir().unwrap();
+        let at = |name: &str| place.path().join(name);
+        fs::create_dir(at("a")).unwrap();
+        symlink("a", at("link")).unwrap();
+        symlink("none", at("dangling")).unwrap();
+        walk(&at("link/x/y"), Others::Refused, true).unwrap();
+        assert!(at("a/x/y").is_dir());
+        assert!(walk(&at("dangling"), Others::Refused, true).is_err());
+        assert!(walk(&at("dangling/x"), Others::Refused, true).is_err());
+        assert!(!at("none").exists());
+        let missing = walk(&at("a/z/z"), Others::Refused, false);
+        assert!(matches!(missing, Err(Stopped::Missing(_))));
+    }
+
+    #[test]
+    fn a_link_of_another_user_is_refused_or_told_wherever_it_stands() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let place = tempfile::tempdir().unwrap();
+        let at = |name: &str| place.path().join(name);
+        fs::create_dir_all(at("a/b")).unwrap();
+        symlink("a", at("link")).unwrap();
+        lchown(at("link"), Some(65_534), Some(65_534)).unwrap();
+        symlink("link", at("own")).unwrap();
+        for name in ["link", "link/b", "link/new/dir", "own", "own/b"] {
+            for makes in [false, true] {
+                let refused = walk(&at(name), Others::Refused, makes);
+                let Err(Stopped::OthersLink(link)) = refused else {
+                    panic!("{name}: {refused:?}")
+                };
+                assert_eq!(link, at("link"));
+            }
+        }
+        assert!(!at("a/new").exists());
+        let told = walk(&at("link/b"), Others::Told, false).unwrap();
+        assert_eq!(told.by, Some(at("link")));
+        assert_eq!(walk(&at("a/b"), Others::Told, false).unwrap().by, None);
+    }
+}
