@@ -83,6 +83,9 @@ impl Directory {
         match walk(path, Others::Refused, false) {
             Ok(reached) => Ok(Ok(Self::of(reached.directory, path))),
             Err(Stopped::Missing(above)) => Ok(Err(above)),
+            Err(Stopped::Refused(e)) if e.kind() == io::ErrorKind::NotFound => {
+                Err(Error::io(path, "creating")(e))
+            }
             Err(stopped) => Err(stopped_at(path, "opening", stopped)),
         }
     }

@@ -90,6 +90,10 @@ pub(super) fn walk(path: &Path, others: Others, makes: bool) -> Result<Reached, 
                 continue;
             }
             Err(Errno::NOENT) if !is_of_link => return Err(Stopped::Missing(at)),
+            Err(Errno::NOENT) => {
+                let nothing = io::Error::new(io::ErrorKind::NotFound, "a link leads to nothing");
+                return Err(Stopped::Refused(nothing));
+            }
             Err(e) => return Err(e.into()),
         };
         let what = fstat(&found)?;
