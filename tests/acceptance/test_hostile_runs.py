@@ -116,6 +116,28 @@ def test_a_link_of_another_user_leads_nowhere(run, tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="takes root")
+def test_a_file_is_written_through_no_link_of_another_user(run, tmp_path):
+    """Neither where the link is the file's name nor where it is a part of the way; through one's own it is."""
+    target = tmp_path / "roots"
+    target.mkdir()
+    (target / "file").write_text("precious")
+    for name, leads_to in (("way", target), ("file", target / "file"), ("to-be", target / "new")):
+        (tmp_path / name).symlink_to(leads_to)
+        os.lchown(tmp_path / name, 65534, 65534)
+    places = ["way/new", "way/file", "file", "to-be"]
+    for place in places:
+        for option in (["--format", "md", "--out"], ["--html"]):
+            done = tompion("report", run, *option, tmp_path / place, check=1)
+            assert "is a link of another user" in done.stderr and done.stderr.count("\n") == 1, done.stderr
+    assert (target / "file").read_text() == "precious" and len(list(target.iterdir())) == 1
+    for name in ("way", "file", "to-be"):
+        os.lchown(tmp_path / name, 0, 0)
+    for place in places:
+        tompion("report", run, "--format", "md", "--out", tmp_path / place, check=0)
+    assert (target / "file").read_text() != "precious" and len(list(target.iterdir())) == 2
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="takes root")
 def test_a_page_is_not_written_where_a_link_of_another_user_leads(run, tmp_path):
     """His link to a run of one's own: the run is read, and nothing in it is replaced or removed."""
     mine, link = tmp_path / "mine", tmp_path / "link"

@@ -54,7 +54,7 @@ impl Directory {
         }
     }
 
-    fn of(opened: OwnedFd, path: &Path) -> Self {
+    pub(super) fn of(opened: OwnedFd, path: &Path) -> Self {
         Self {
             opened: Arc::new(opened),
             path: path.to_path_buf(),

@@ -12,6 +12,7 @@ use tompion_time::os;
 
 use super::directory::{Directory, above};
 use super::draft::Draft;
+use super::way::{Others, Stopped, walk};
 use crate::{Error, Result};
 
 /// Writes a file whole or not at all: what stood there before survives a failure.
@@ -36,7 +37,7 @@ pub fn write_whole_by<T, E: From<Error>>(
 ) -> std::result::Result<T, E> {
     match place(path).map_err(Error::io(path, "opening"))? {
         Place::File(file) => {
-            let home = Directory::at(above(&file)).map_err(Error::io(path, "creating"))?;
+            let home = home(path, &file)?;
             let name = file.file_name().unwrap_or_default();
             home.write_as(path, name, fill)
         }
@@ -55,7 +56,7 @@ pub fn write_whole_by<T, E: From<Error>>(
 pub fn try_whole(path: &Path) -> Result<()> {
     match place(path).map_err(Error::io(path, "opening"))? {
         Place::File(file) => {
-            let home = Directory::at(above(&file)).map_err(Error::io(path, "creating"))?;
+            let home = home(path, &file)?;
             home.nameless()
                 .map(drop)
                 .map_err(Error::io(path, "creating"))
@@ -81,6 +82,12 @@ fn place(path: &Path) -> io::Result<Place> {
     const MOST_LINKS: u32 = 40;
     let mut path = path.to_path_buf();
     for _ in 0..MOST_LINKS {
+        if let Some(link) = others_link(&path) {
+            return Err(io::Error::other(format!(
+                "{} is a link of another user, and may lead anywhere",
+                link.display()
+            )));
+        }
         match fs::metadata(&path) {
             Ok(found) if found.is_file() => return fs::canonicalize(&path).map(Place::File),
             Ok(found) if found.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
@@ -94,6 +101,27 @@ fn place(path: &Path) -> io::Result<Place> {
         }
     }
     Err(io::Error::other("too many symbolic links"))
+}
+
+/// The directory of a file whose place has no links on the way, called `path` by the user.
+fn home(path: &Path, file: &Path) -> Result<Directory> {
+    match walk(above(file), Others::Refused, false) {
+        Ok(reached) => Ok(Directory::of(reached.directory, above(file))),
+        Err(Stopped::Refused(e)) => Err(Error::io(path, "creating")(e)),
+        Err(Stopped::Missing(_)) => Err(Error::io(path, "creating")(Errno::NOENT.into())),
+        // Put there since the place was looked for.
+        Err(Stopped::OthersLink(link)) => Err(Error::io(path, "creating")(io::Error::other(
+            format!("{} is a link of another user", link.display()),
+        ))),
+    }
+}
+
+/// The link of another user by which a file would be reached.
+fn others_link(path: &Path) -> Option<PathBuf> {
+    match walk(path, Others::Refused, false) {
+        Err(Stopped::OthersLink(link)) => Some(link),
+        _ => None,
+    }
 }
 
 /// How long a pipe is waited for that nobody reads from.
