@@ -56,8 +56,15 @@ def test_a_run_is_judged_by_own_limits_and_by_none_else(place):
     assert tompion("report", "run", "--require", "hard", "--quiet", cwd=place).returncode == 2
     # Again by others, from the same run.
     (place / "other.toml").write_text("[[profile]]\nname = 'audio-48k-64'\n")
+    page = (place / "run/report.html").read_bytes()
     other = tompion("report", "run", "--profiles", "other.toml", cwd=place, check=0).stdout
-    assert "what any machine can" not in other and "audio" in other
+    assert "what any machine can" not in other and "audio" in other and "Report:" not in other
+    # What others say of it does not take the place of its page, nor of what it keeps.
+    assert (place / "run/report.html").read_bytes() == page
+    tompion("report", "run", "--profiles", "other.toml", "--html", "other.html", "--quiet", cwd=place, check=0)
+    assert "what any machine can" not in (place / "other.html").read_text()
+    refused = tompion("report", "run", "--profiles", "other.toml", "--format", "run", "--out", "copy", cwd=place, check=1)
+    assert "leave it out with --format run" in refused.stderr and not (place / "copy").exists()
 
 
 def test_a_redacted_run_is_judged_alike_by_uses_without_a_name(place):

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -251,3 +252,21 @@ def test_directories_in_one_another_keep_no_run_from_being_removed(tmp_path):
     done = subprocess.run([str(word) for word in limited], env=kept.environment, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert [path.name for path in kept.runs.iterdir()] == ["mine"]
+
+
+def test_a_check_that_is_stopped_before_its_first_measurement_leaves_nothing(tmp_path):
+    """Of a hundred thousand days the first trial takes some, by these seeds one that has nothing to keep before it ends."""
+    left = 0
+    for seed in (3, 4, 8):
+        state = tmp_path / str(seed)
+        check = subprocess.Popen([TOMPION, "check", "--duration", "100000d", "--seed", str(seed)],
+                                 env=os.environ | {"XDG_STATE_HOME": str(state)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        time.sleep(3)
+        check.send_signal(signal.SIGINT)
+        shown, told = check.communicate(timeout=30)
+        assert check.returncode == 130, told
+        kept = list(state.rglob("run.json"))
+        assert all(record_of(run.parent)["trials"] for run in kept)
+        assert bool(kept) == bool(shown) and ("nothing was measured, so nothing is kept" in told) == (not kept), told
+        left += len(kept)
+    assert left < 3

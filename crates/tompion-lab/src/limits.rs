@@ -576,7 +576,8 @@ mod tests {
         };
         assert_eq!(check(|_| {}), Ok(()));
         assert_eq!(check(|t| t.measurement.period_ns = None), Ok(()));
-        let refused: [(fn(&mut Trial), &str); 4] = [
+        type Change = fn(&mut Trial);
+        let refused: [(Change, &str); 4] = [
             (
                 |t| t.started_at = Some("zqzq".to_owned()),
                 "began at no time: zqzq",

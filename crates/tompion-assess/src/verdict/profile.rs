@@ -294,7 +294,7 @@ mod tests {
             limit_ns: 2e6,
             ..profiles()[0].kept()
         };
-        let read = profiles_of(&[own.clone()]).unwrap();
+        let read = profiles_of(std::slice::from_ref(&own)).unwrap();
         assert_eq!(read[0].kept(), own);
         assert!(read[0].group.is_none() && read[0].source == own::SOURCE);
     }

@@ -55,6 +55,7 @@ pub fn lay_out(opening: Vec<String>, body: Body<'_>, width: usize, paint: &Paint
         below,
     } = body;
     let after = PLACES + below;
+    let mut legend = Some(legend).filter(|words| !words.is_empty());
     let last = usize::from(!late.is_empty()) + end.len() + 1;
     let least = to_do(steps, nothing, width, 0, paint).len();
     // An empty line precedes each of the tables and the end.
@@ -64,13 +65,18 @@ pub fn lay_out(opening: Vec<String>, body: Body<'_>, width: usize, paint: &Paint
         LINES.saturating_sub(taken + 1)
     };
     let needed = 1 + uses.min(USES) + usize::from(uses > USES);
+    // Words give way before figures.
+    if room(&late) < needed + 1 {
+        legend = None;
+    }
+    let last = last + usize::from(legend.is_some());
     while room(&late) < needed && late.len() > 2 {
         late.pop();
     }
     if below > 0 && room(&late) < needed {
         late.clear();
     }
-    let room_left = room(&late);
+    let room_left = room(&late) - usize::from(legend.is_some());
     let explained = match late.is_empty() {
         true => None,
         false if late.iter().any(|line| line.has_range) => Some(paint.dim(LATE_FROM_TO)),
@@ -99,9 +105,7 @@ pub fn lay_out(opening: Vec<String>, body: Body<'_>, width: usize, paint: &Paint
         lines.push(String::new());
     }
     lines.extend(explained);
-    if whole < room && !legend.is_empty() {
-        lines.push(paint.dim(&legend));
-    }
+    lines.extend(legend.map(|words| paint.dim(&words)));
     lines.extend(end);
     joined(lines)
 }
@@ -213,8 +217,8 @@ mod tests {
         assert_eq!(count(&roomy, "legend"), 1);
         assert!(roomy.len() + PLACES <= LINES && count(&roomy, "Late by") == 1);
         assert!(LATE_BY.len() <= 80 && LATE_FROM_TO.len() <= 80);
-        let tight = laid_out(13, 4, 9, 3);
-        assert_eq!(count(&tight, "legend"), 0);
+        let tight = laid_out(12, 4, 9, 3);
+        assert_eq!(count(&tight, "legend"), 1);
         assert!(tight.len() + PLACES <= LINES, "{tight:#?}");
         assert_eq!(
             [

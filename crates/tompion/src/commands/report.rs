@@ -96,8 +96,8 @@ pub fn report(options: &ReportOptions) -> exit::Result {
         return export(options, &run, format.0, judged);
     }
     let page = match &options.html {
-        // Who reads JSON asks for no page.
-        None if options.output.json => Page::None,
+        // Who reads JSON asks for no page, and one by other limits does not replace the run's own.
+        None if options.output.json || options.profiles.is_some() => Page::None,
         None => Page::Beside,
         Some(file) if file.as_os_str() == "-" => {
             anyhow::ensure!(
@@ -181,6 +181,11 @@ fn require_place(options: &ReportOptions, form: &Form) -> anyhow::Result<()> {
             Directory::try_make(place_of_plots(options, extension)?)?;
         }
         Make::Run => {
+            anyhow::ensure!(
+                options.profiles.is_none(),
+                "--profiles judges, and a copy of a run keeps what it was judged by; leave it out with --format {}",
+                form.name
+            );
             RunWriter::try_create(place_of_run(options)?)?;
         }
     }

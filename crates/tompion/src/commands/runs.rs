@@ -151,6 +151,7 @@ fn prune(kept: &UserRuns, listed: &[Kept], options: &RunsOptions) -> exit::Resul
             n => format!("Remove these {n} runs?"),
         };
         if !ask(&table(listed, listed.len(), kept.path()), &question)? {
+            print("Nothing is removed.\n")?;
             return Ok(0);
         }
     }

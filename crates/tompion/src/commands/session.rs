@@ -95,7 +95,12 @@ pub fn carry_out_and(
     }
     let (directory, result) = carried_out(plan, options, &stop, guides, header)?;
     let Some(directory) = directory else {
-        return Ok(result.map(|_| 0)?);
+        let status = result?;
+        exit::complain("nothing was measured, so nothing is kept");
+        return Ok(match status {
+            Status::Interrupted => exit::INTERRUPTED,
+            _ => exit::ERROR,
+        });
     };
 
     let told = Run::open_in(&directory).map(|run| {
@@ -132,6 +137,13 @@ pub(super) fn carried_out(
 ) -> anyhow::Result<(Option<Directory>, Result<Status, Error>)> {
     let destination = Destination::of(options.out.clone())?;
     let load_dir = options.load_dir.as_deref();
+    if let Some(directory) = load_dir {
+        anyhow::ensure!(
+            directory.is_dir(),
+            "--load-dir {}: not an existing directory",
+            directory.display()
+        );
+    }
     session::require(plan, &plan.loads, plan.bytes(), &destination, load_dir)?;
     if let Some(warning) = plan.warning().filter(|_| !options.output.quiet) {
         exit::complain(&format!("warning: {warning}"));
@@ -151,10 +163,7 @@ pub(super) fn carried_out(
     let result = session.execute_guided(plan, guides, stop, |p| progress.show(&p));
     progress.clear();
     // Loads end before anything is made of the run.
-    let directory = match result {
-        Ok(_) => Some(session.end()),
-        Err(_) => session.end_or_take_back(),
-    };
+    let directory = session.end_or_take_back();
     Ok((directory, result))
 }
 
