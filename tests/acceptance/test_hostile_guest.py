@@ -146,7 +146,7 @@ def missed_without_end(honest):
     key = json.loads(tarfile.open(fileobj=io.BytesIO(honest.archive)).extractfile("run.json").read())
     rows = 4096
     trial = Trial(key["trials"][0]["factors"], at_ns=numpy.arange(rows), value_ps=numpy.zeros(rows, numpy.int64),
-                  missed=numpy.full(rows, 1 << 17, numpy.uint32), period_ns=1000)
+                  missed=numpy.full(rows, 1 << 17, numpy.uint32), period_ns=1_000_000)
     # The generator would fill them in one by one.
     trial.values = lambda: {"measured": numpy.zeros(rows, numpy.int64)}
     trial.missed_periods = lambda: rows << 17
