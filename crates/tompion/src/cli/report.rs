@@ -90,7 +90,7 @@ pub struct ReportOptions {
     )]
     pub require: Vec<String>,
 
-    /// Judge by the profiles in this TOML file instead of the built-in ones
+    /// Judge by the profiles in this TOML file instead of those that the run was judged by; its page stays as it is
     #[arg(long, value_name = "FILE")]
     pub profiles: Option<PathBuf>,
 
