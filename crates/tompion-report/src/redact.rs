@@ -54,6 +54,7 @@ const OWN_NOTES: [&str; 3] = [
 /// keeps them.
 pub fn redacted(run: Run, vocabulary: Vocabulary, uses: &mut [OwnProfile]) -> Run {
     let shared = Arc::new(Mutex::new(Redaction::of(run.record(), vocabulary)));
+    locked(&shared).names.know_uses(uses);
     for named in uses {
         let names = &mut locked(&shared).names;
         named.name = names.of_use(&named.name);

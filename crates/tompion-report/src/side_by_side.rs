@@ -10,7 +10,7 @@ use tompion_probe::stalls;
 use crate::blocks::Entry;
 use crate::data::{ReportData, Shown};
 use crate::documents::words::p_value;
-use crate::figures::{NONE, supported, times};
+use crate::figures::{NONE, count, supported, times};
 use crate::grid::factors_in_words;
 use crate::over_blocks::no_interval;
 
@@ -168,7 +168,13 @@ fn told(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Found(Found { p_adjusted: p, .. }) if *p <= LEVEL => format!("{} *", p_value(*p)),
         Verdict::Found(found) | Verdict::Drifts(_, found) => p_value(found.p_adjusted),
-        Verdict::TooFew { have, need, .. } => format!("{} of {need}", have.0.min(have.1)),
+        Verdict::TooFew { have, need, .. } => {
+            format!(
+                "{} of {}",
+                count(have.0.min(have.1) as u64),
+                count(*need as u64)
+            )
+        }
         Verdict::NoFigure => NONE.to_owned(),
     }
 }

@@ -27,13 +27,19 @@ pub(crate) fn names(cpu_use: &CpuUse) -> Vec<String> {
 /// Those that took most, each with its share.
 fn most(cpu_use: &CpuUse) -> impl Iterator<Item = (String, f64)> {
     let most = cpu_use.most.iter().take(CpuUse::MOST);
-    let shares = most.map(|p| (short(&p.name), cpu_use.share(p.cpu_time_ns)));
+    let shares = most.map(|p| (short(bare(&p.name)), cpu_use.share(p.cpu_time_ns)));
     shares.filter(|(_, share)| *share >= NAMED)
 }
 
 /// The same, or what all of them took together.
 pub(crate) fn named_or_all(cpu_use: &CpuUse) -> String {
     named(cpu_use, CpuUse::MOST).unwrap_or_else(|| percent(cpu_use.share(cpu_use.programs_ns)))
+}
+
+/// A name that stands in brackets needs none of its own, as `(sd-pam)` has them.
+fn bare(name: &str) -> &str {
+    let inner = name.strip_prefix('(').and_then(|n| n.strip_suffix(')'));
+    inner.filter(|n| !n.is_empty()).unwrap_or(name)
 }
 
 fn short(name: &str) -> String {

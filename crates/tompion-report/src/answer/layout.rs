@@ -21,6 +21,24 @@ const LATE_BY: &str =
 const LATE_FROM_TO: &str =
     "Late by: how late a sleep ends at a random moment; from-to: its blocks disagree.";
 
+/// Where a screen has no room for all sleeps.
+fn late_by(is_range: bool, left_out: usize) -> String {
+    let noun = plural(left_out as u64, "more row", "more rows");
+    match (is_range, left_out) {
+        (false, 0) => LATE_BY.to_owned(),
+        (true, 0) => LATE_FROM_TO.to_owned(),
+        (false, n) => {
+            format!("Late by: how late a sleep ends at a random moment; {n} {noun} in the report.")
+        }
+        (true, n) => {
+            format!("Late by: from-to where its blocks disagree; {n} {noun} in the report.")
+        }
+    }
+}
+
+/// Where it has room for none.
+const NONE_LATE: &str = "How late sleeps end is in the report.";
+
 /// What a screen says between its opening and its end.
 pub struct Body<'a> {
     /// How late sleeps are: a heading and rows.
@@ -70,6 +88,7 @@ pub fn lay_out(opening: Vec<String>, body: Body<'_>, width: usize, paint: &Paint
         legend = None;
     }
     let last = last + usize::from(legend.is_some());
+    let rows = late.len();
     while room(&late) < needed && late.len() > 2 {
         late.pop();
     }
@@ -77,11 +96,15 @@ pub fn lay_out(opening: Vec<String>, body: Body<'_>, width: usize, paint: &Paint
         late.clear();
     }
     let room_left = room(&late) - usize::from(legend.is_some());
-    let explained = match late.is_empty() {
-        true => None,
-        false if late.iter().any(|line| line.has_range) => Some(paint.dim(LATE_FROM_TO)),
-        false => Some(paint.dim(LATE_BY)),
+    let explained = match (rows, late.len()) {
+        (0, _) => None,
+        (_, 0) => Some(NONE_LATE.to_owned()),
+        (all, left) => {
+            let is_range = late.iter().any(|line| line.has_range);
+            Some(late_by(is_range, all - left))
+        }
     };
+    let explained = explained.map(|words| paint.dim(&words));
     let late = late.into_iter().map(|line| line.text).collect();
     // Uses that are required have a line each below.
     let fit = match below > 0 && room_left < FEWEST {
@@ -216,7 +239,9 @@ mod tests {
         let roomy = laid_out(10, 4, 9, 1);
         assert_eq!(count(&roomy, "legend"), 1);
         assert!(roomy.len() + PLACES <= LINES && count(&roomy, "Late by") == 1);
-        assert!(LATE_BY.len() <= 80 && LATE_FROM_TO.len() <= 80);
+        for (is_range, left_out) in [(false, 0), (false, 99), (true, 0), (true, 99)] {
+            assert!(late_by(is_range, left_out).len() <= 80);
+        }
         let tight = laid_out(12, 4, 9, 3);
         assert_eq!(count(&tight, "legend"), 1);
         assert!(tight.len() + PLACES <= LINES, "{tight:#?}");
@@ -240,12 +265,14 @@ mod tests {
             [1, 2, 9]
         );
         assert!(
-            tighter.iter().any(|line| line == LATE_BY),
-            "no range is left to explain"
+            tighter.iter().any(|line| *line == late_by(false, 2)),
+            "no range is left to explain: {tighter:#?}"
         );
         for below in [1, 4, 9, 12] {
             let lines = laid_out_before(below, 12, 4, 9, 2);
             assert!(lines.len() + below + PLACES <= LINES, "{below}: {lines:#?}");
+            let is_gone = count(&lines, "late") == 0;
+            assert_eq!(lines.iter().any(|line| line == NONE_LATE), is_gone);
         }
         let none = laid_out(14, 4, 9, 0);
         assert_eq!(count(&none, "Do now: nothing to do."), 1);

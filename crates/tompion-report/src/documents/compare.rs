@@ -284,7 +284,12 @@ fn line(all: &Comparison, row: &Compared) -> Row {
         ]),
         Verdict::TooFew { have, need, .. } => {
             entries.extend([const { Entry::None }; 4]);
-            entries.push(Entry::Text(format!("{} of {need}  ", have.0.min(have.1))));
+            let of = format!(
+                "{} of {}  ",
+                count(have.0.min(have.1) as u64),
+                count(*need as u64)
+            );
+            entries.push(Entry::Text(of));
         }
         Verdict::NoFigure => entries.extend([const { Entry::None }; 5]),
     }

@@ -97,10 +97,11 @@ impl Names {
 
     /// The name or the title of a use.
     pub(super) fn of_use(&mut self, text: &str) -> String {
-        match self.vocabulary.uses.contains(&text) {
-            true => text.to_owned(),
-            false => self.hyphenated("use", text),
+        if self.vocabulary.uses.contains(&text) {
+            return text.to_owned();
         }
+        let name = self.uses.get(text).cloned();
+        self.hyphenated("use", name.as_deref().unwrap_or(text))
     }
 
     fn is_probe(&self, level: &str) -> bool {
@@ -237,6 +238,8 @@ fn is_quantity(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use tompion_model::OwnProfile;
+
     use super::*;
     use crate::Vocabulary;
 
@@ -256,12 +259,26 @@ mod tests {
     #[test]
     fn uses_of_one_s_own_are_numbered() {
         let mut names = Names::knowing(vocabulary());
+        let named = |name: &str, title: &str| OwnProfile {
+            name: name.to_owned(),
+            title: title.to_owned(),
+            quantile: 0.99,
+            period_ns: 1e6,
+            limit_ns: 1e5,
+        };
+        names.know_uses(&[
+            named("acme-robot", "robot of ACME"),
+            named("acme-arm", "acme-robot"),
+            named("acme-saw", "VoIP"),
+        ]);
         for (text, left) in [
             ("voip", "voip"),
             ("VoIP", "VoIP"),
             ("acme-robot", "use-1"),
-            ("robot of ACME", "use-2"),
-            ("acme-robot", "use-1"),
+            ("robot of ACME", "use-1"),
+            ("acme-arm", "use-2"),
+            ("another", "use-3"),
+            ("acme-saw", "use-4"),
         ] {
             assert_eq!(names.of_use(text), left);
         }

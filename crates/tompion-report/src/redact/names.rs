@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
 
 use serde_json::Value;
-use tompion_model::{RunRecord, factor};
+use tompion_model::{OwnProfile, RunRecord, factor};
 
 use super::words::{self, Left, is_among};
 
@@ -63,6 +63,8 @@ pub(super) struct Names {
     most_parts: usize,
     /// Kind and text of everything left out so far.
     seen: HashMap<&'static str, HashMap<String, usize>>,
+    /// Names of one's own uses by their titles: both get one number.
+    pub(super) uses: HashMap<String, String>,
 }
 
 impl Names {
@@ -104,7 +106,19 @@ impl Names {
         for value in header.into_iter().chain(trials).flatten() {
             names.collect(&value);
         }
+        names.know_uses(&record.header.profiles);
         names
+    }
+
+    /// That these are names and titles of uses.
+    pub(super) fn know_uses(&mut self, uses: &[OwnProfile]) {
+        for named in uses {
+            // What is another one's name is no title.
+            if !uses.iter().any(|other| other.name == named.title) {
+                let name = named.name.clone();
+                self.uses.entry(named.title.clone()).or_insert(name);
+            }
+        }
     }
 
     /// A host's name, and what stands before its first point.

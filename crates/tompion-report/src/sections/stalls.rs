@@ -320,3 +320,16 @@ fn outcome(_: &ReportData, cells: &[Shown<'_>], _: &str) -> Option<String> {
         main.unwrap_or_default(),
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_threshold_of_one_loop_is_not_told_as_that_of_all() {
+        let told = |of_loops: &[u64]| threshold_in_words(of_loops.iter().copied());
+        assert_eq!(told(&[10_000, 10_000]), format_ns(1e4));
+        let range = format!("{} to {}, by loop", format_ns(1e4), format_ns(36e11));
+        assert_eq!(told(&[10_000, 3_600_000_000_000, 10_000]), range);
+    }
+}

@@ -102,6 +102,21 @@ fn at_taus(section: &Grid<'_>, name: &str, curve: Curve) -> Vec<Column> {
         .filter_map(|s| s.view.timer.as_ref().map(curve))
         .filter(|c| !c.is_empty())
         .collect();
+    let taus = taus_named(&curves);
+    taus.into_iter()
+        .map(|tau| Column {
+            title: format!("{name} {}", tau_in_words(tau)),
+            of: Box::new(move |s| {
+                let curve = curve(s.view.timer.as_ref()?);
+                curve.iter().find(|p| p.0 == tau).map(|p| us(p.1))
+            }),
+        })
+        .collect()
+}
+
+/// The taus that have a column, of the points of all cells: the shortest, the longest that all reach, and the longest that
+/// half of them do.
+fn taus_named(curves: &[Vec<(u64, f64)>]) -> BTreeSet<u64> {
     let longest = |c: &Vec<(u64, f64)>| {
         c.iter()
             .map(|p| p.0)
@@ -116,16 +131,7 @@ fn at_taus(section: &Grid<'_>, name: &str, curve: Curve) -> Vec<Column> {
     let shortest = curves.iter().filter_map(|c| Some(c.first()?.0)).min();
     let reached = curves.iter().filter_map(longest).min();
     let taus = [shortest, reached, of_half.map(|(tau, _)| *tau)];
-    let taus: BTreeSet<u64> = taus.into_iter().flatten().collect();
-    taus.into_iter()
-        .map(|tau| Column {
-            title: format!("{name} {}", tau_in_words(tau)),
-            of: Box::new(move |s| {
-                let curve = curve(s.view.timer.as_ref()?);
-                curve.iter().find(|p| p.0 == tau).map(|p| us(p.1))
-            }),
-        })
-        .collect()
+    taus.into_iter().flatten().collect()
 }
 
 /// A tau, exact where it is short to say.
@@ -135,5 +141,24 @@ fn tau_in_words(ns: u64) -> String {
         exact
     } else {
         tompion_model::format_ns(ns as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_of_few_periods_takes_no_tau_from_the_others() {
+        let reaching = |n: u32| (0..n).map(|i| (1_000_000 << i, 0.0)).collect::<Vec<_>>();
+        let named = |curves: &[Vec<(u64, f64)>]| {
+            let taus = taus_named(curves).into_iter();
+            taus.map(|ns| ns / 1_000_000).collect::<Vec<_>>()
+        };
+        assert_eq!(named(&[reaching(6), reaching(6)]), [1, 32]);
+        assert_eq!(named(&[reaching(6), reaching(6), reaching(2)]), [1, 2, 32]);
+        // No more than a second, whatever is reached.
+        assert_eq!(named(&[reaching(14)]), [1, 512]);
+        assert_eq!(named(&[]), [0; 0]);
     }
 }
