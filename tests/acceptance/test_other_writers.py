@@ -914,7 +914,8 @@ def cpu_seconds() -> float:
 
 @pytest.mark.parametrize("own", [("load",), ("load", "platform"), ("method",)], ids="-".join)
 def test_thousands_of_cells_are_reported_in_seconds(tmp_path, own):
-    """Each with levels of its own: what looks through all cells for each of them takes minutes."""
+    """Each with levels of its own: what looks through all cells for each of them takes minutes, where this takes two or
+    three seconds of a CPU that others leave alone."""
     cells = 2560
     sleep = FACTORS | {"method": "clock-nanosleep-abs", "target": "1ms"}
     # Names of factors and other levels take some 70 bytes; these take what is left.
@@ -926,7 +927,7 @@ def test_thousands_of_cells_are_reported_in_seconds(tmp_path, own):
         before = cpu_seconds()
         done, memory = limited("report", run, *(["--format", form] if form else []))
         assert done.returncode == 0, (form, done.stderr)
-        assert cpu_seconds() - before < 5, form
+        assert cpu_seconds() - before < 10, form
         assert memory < 256, (form, memory)
         assert len(done.stdout.encode()) < 10_000 or form != "verdict-json"
 

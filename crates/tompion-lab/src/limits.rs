@@ -6,10 +6,11 @@ use std::path::Path;
 
 use tompion_model::{
     Environment, Factors, LoadEvidence, Note, SideTable, Trial, TrialData, Values, factor,
-    parse_duration_ns, shortened, stall_parts, table, utc_of_text,
+    parse_duration_ns, shortened, table, utc_of_text,
 };
-use tompion_path::stamps::{Packets, recorded};
+use tompion_path::stamps::recorded;
 use tompion_platforms::platform::MOST_OUTPUT;
+use tompion_run::probes::PROBES;
 use tompion_run::probes::join::is_of_program;
 use tompion_store::{RUN_FILE, Share};
 
@@ -310,30 +311,20 @@ pub(crate) fn check_values(values: u64) -> Result<(), String> {
     }
 }
 
-/// Refuses stalls and packets in other columns than ours: in the lab's run they could not stand
+/// Refuses tables of our probes in other columns than ours: in the lab's run they could not stand
 /// beside those of other cells.
 pub(crate) fn check_tables(data: &TrialData) -> Result<(), String> {
     let names =
         |t: &SideTable| -> Vec<String> { t.columns().iter().map(|c| c.name.clone()).collect() };
-    type IsRead = fn(&SideTable) -> bool;
-    let ours: [(&str, SideTable, IsRead); 4] = [
-        (stall_parts::NAME, stall_parts::table(&[]), |table| {
-            stall_parts::of_table(table).is_ok()
-        }),
-        (recorded::TABLE, recorded::table(&Packets::new()), |table| {
-            recorded::of_table(table).is_ok()
-        }),
-        (recorded::KEYS, recorded::keys_table(&[]), |table| {
-            recorded::keys_of(table).is_ok()
-        }),
-        (recorded::MARKS, recorded::marks_table(&[]), |table| {
-            recorded::marks_of(table).is_ok()
-        }),
-    ];
-    for (name, own, is_read) in &ours {
-        let is_ours = |found: &SideTable| names(found) == names(own) && is_read(found);
-        if !data.tables.get(*name).is_none_or(is_ours) {
-            return Err(format!("its table `{name}` has other columns than ours"));
+    let ours = || PROBES.iter().flat_map(|probe| probe.tables);
+    for own in ours() {
+        let columns = names(&(own.empty)());
+        let is_ours = |found: &SideTable| names(found) == columns && (own.is_read)(found);
+        if !data.tables.get(own.name).is_none_or(is_ours) {
+            return Err(format!(
+                "its table `{}` has other columns than ours",
+                own.name
+            ));
         }
     }
     let texts = data.tables.values().flat_map(SideTable::columns);
@@ -350,7 +341,7 @@ pub(crate) fn check_tables(data: &TrialData) -> Result<(), String> {
     let unknown: Vec<&SideTable> = data
         .tables
         .iter()
-        .filter(|(name, _)| ours.iter().all(|(own, _, _)| own != name))
+        .filter(|(name, _)| ours().all(|own| own.name != name.as_str()))
         .map(|(_, table)| table)
         .collect();
     let columns: usize = unknown.iter().map(|table| table.columns().len()).sum();
@@ -377,7 +368,8 @@ pub(crate) fn check_tables(data: &TrialData) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tompion_model::{Column, Observation, TableRef, factor};
+    use tompion_model::{Column, Observation, TableRef, factor, stall_parts};
+    use tompion_path::stamps::Packets;
 
     fn key(method: &str) -> Factors {
         let probe = Factors::new().with(factor::PROBE, "stalls");

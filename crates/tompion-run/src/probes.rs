@@ -10,7 +10,7 @@ mod selection;
 
 use std::fmt;
 use std::time::Duration;
-use tompion_model::{AT_REST, Unavailable};
+use tompion_model::{AT_REST, SideTable, Unavailable};
 
 use crate::{PlannedCell, PlannedSearch};
 
@@ -58,6 +58,8 @@ pub struct Probe {
     pub usual: Usual,
     /// What of its trials is observed.
     pub observing: Observing,
+    /// The tables that its trials have beside their samples.
+    pub tables: &'static [OwnTable],
     /// Whether its intervals can be written as an HdrHistogram interval log.
     pub has_interval_log: bool,
     /// Whether it can watch a running program instead of a loop of its own.
@@ -74,6 +76,16 @@ pub struct Probe {
     cells: fn(&Values, &Context<'_>) -> Vec<PlannedCell>,
     /// The searches for one load and one policy, which follow the last block.
     searches: fn(&Values, &Context<'_>) -> Vec<PlannedSearch>,
+}
+
+/// A table that a probe writes beside its samples: what another machine calls so has to be one.
+pub struct OwnTable {
+    /// Its name.
+    pub name: &'static str,
+    /// One without rows, for its columns.
+    pub empty: fn() -> SideTable,
+    /// Whether what stands in these columns can be read.
+    pub is_read: fn(&SideTable) -> bool,
 }
 
 /// What of a probe's trials is observed.
@@ -156,6 +168,7 @@ const BASE: Probe = Probe {
         time: Time::Whole(Duration::from_secs(60)),
     },
     observing: Observing::AsAsked,
+    tables: &[],
     has_interval_log: false,
     watches_programs: false,
     parts: 1,

@@ -103,6 +103,31 @@ impl Row {
     }
 }
 
+/// How often, of so many draws from a first seed on, the answer is the right one where the true quantile is so many times the
+/// limit. `None` where too few clusters beyond the limit are due for an answer to be promised.
+pub fn share_right(
+    truth: Truth,
+    samples: usize,
+    (q, times): (f64, f64),
+    (draws, seeds): (u64, u64),
+) -> Option<f64> {
+    let shape = Shape { blocks: 1, samples };
+    let true_ps = truth.quantile_ps(q);
+    let limit = (true_ps / times) as i64;
+    let right = match times > 1.0 {
+        true => Limit::Exceeded,
+        false => Limit::Kept,
+    };
+    let (mut late, mut times_right) = (Late::default(), 0);
+    for draw in 0..draws {
+        let values = truth.values_ps(shape, seeds + draw);
+        late.add(values.iter().filter(|v| **v as f64 > true_ps).count() as u64);
+        times_right += u64::from(watched(&values, limit, q, Looking::Corrected).0 == right);
+    }
+    let due = late.clusters(truth, q, KEPT_FROM * samples as f64);
+    (due >= DUE).then_some(times_right as f64 / draws as f64)
+}
+
 /// The answer, and the share of the samples at which it came.
 fn watched(values: &[i64], limit: i64, q: f64, how: Looking) -> (Limit, f64) {
     let mut watch = LimitWatch::new(ERROR, KEPT_FROM);

@@ -28,7 +28,8 @@ struct Options {
         default_value = "6x1000,6x4000,8x1000,8x4000,20x1000,20x4000")]
     shapes: Vec<Shape>,
     /// Only these tables; `old` has the intervals that were printed before, `peeking` limits that are
-    /// looked at again and again as if each look were the only one.
+    /// looked at again and again as if each look were the only one, and `needed` the samples until nine of ten limits are
+    /// answered rightly.
     #[arg(
         long,
         value_delimiter = ',',
@@ -45,6 +46,7 @@ enum Tables {
     Looks,
     Old,
     Peeking,
+    Needed,
 }
 
 fn shape(text: &str) -> Result<Shape, String> {
@@ -109,6 +111,10 @@ fn main() {
             let title = format!("Limits that are watched, seeds {}", draws.1 / 1_000_003);
             print(&title, decision_tables::tables(*draws, how));
         }
+    }
+    for draws in draws.iter().filter(|_| of(Tables::Needed)) {
+        let title = format!("Samples for nine of ten, seeds {}", draws.1 / 1_000_003);
+        print(&title, (decision_tables::needed(*draws), 0));
     }
     for shape in options.shapes.iter().filter(|_| of(Tables::Old)) {
         let title = format!("{}, percentile bootstrap over blocks", size(shape));

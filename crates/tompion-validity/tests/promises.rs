@@ -1,6 +1,6 @@
 //! A small part of `make bench-validity`, with seeds that are always the same.
 
-use tompion_validity::decisions::{Looking, Row as Watched};
+use tompion_validity::decisions::{Looking, Row as Watched, share_right};
 use tompion_validity::intervals::Row;
 use tompion_validity::percentile_bootstrap::covering;
 use tompion_validity::truth::{Shape, Truth};
@@ -118,6 +118,20 @@ fn limits_that_are_watched_are_judged_wrongly_no_more_often_than_said_unless_one
         .filter(|row| !row.is_kept())
         .count();
     assert!(missed > 0);
+}
+
+#[test]
+fn what_lies_nearer_to_the_limit_takes_more_samples() {
+    let share = |samples, times| {
+        share_right(Truth::Independent, samples, (0.99, times), (100, SEEDS)).unwrap()
+    };
+    assert!(share(2_000, 0.5) > 0.9 && share(2_000, 2.0) > 0.9);
+    assert!(share(2_000, 0.9) < 0.5 && share(16_000, 0.9) > 0.9);
+    // Nothing is promised where no stall may have come yet.
+    assert_eq!(
+        share_right(Truth::Stalls(50), 2_000, (0.99, 0.5), (100, SEEDS)),
+        None
+    );
 }
 
 /// Medians of the blocks of two runs of one series, by the exact test alone.

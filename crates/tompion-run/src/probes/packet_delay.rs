@@ -21,8 +21,8 @@ use tompion_path::stamps::{Outcome, Packets, Stamp, recorded};
 use tompion_probe::{Error, Limits};
 
 use super::{
-    BASE, Context, FEW, Form, InPlan, Observing, Parameter, Part, Preset, Probe, Probing, Room,
-    Split, Time, Usual, Values, Way,
+    BASE, Context, FEW, Form, InPlan, Observing, OwnTable, Parameter, Part, Preset, Probe, Probing,
+    Room, Split, Time, Usual, Values, Way,
 };
 use crate::PlannedCell;
 use asked::{Asked, WHITEAKER};
@@ -168,6 +168,23 @@ none. The side table `packets` has every stamp.",
                 "Use count, interval and size of a published measurement: `whiteaker` is 200 probes \
                  of 100 bytes, one each 250 ms",
             )
+        },
+    ],
+    tables: &[
+        OwnTable {
+            name: recorded::TABLE,
+            empty: || recorded::table(&Packets::new()),
+            is_read: |table| recorded::of_table(table).is_ok(),
+        },
+        OwnTable {
+            name: recorded::KEYS,
+            empty: || recorded::keys_table(&[]),
+            is_read: |table| recorded::keys_of(table).is_ok(),
+        },
+        OwnTable {
+            name: recorded::MARKS,
+            empty: || recorded::marks_table(&[]),
+            is_read: |table| recorded::marks_of(table).is_ok(),
         },
     ],
     usual: Usual {

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use tompion_model::stall_parts;
 use tompion_probe::stalls;
 
 use super::{
-    BASE, Context, Form, InPlan, Observing, Parameter, Preset, Probe, Probing, Room, Stalls, Time,
-    Usual, Values, Way,
+    BASE, Context, Form, InPlan, Observing, OwnTable, Parameter, Preset, Probe, Probing, Room,
+    Stalls, Time, Usual, Values, Way,
 };
 use crate::{Observe, PlannedCell};
 
@@ -55,6 +56,11 @@ lists the evidence that was available.",
         ..BASE.usual
     },
     observing: Observing::Always,
+    tables: &[OwnTable {
+        name: stall_parts::NAME,
+        empty: || stall_parts::table(&[]),
+        is_read: |table| stall_parts::of_table(table).is_ok(),
+    }],
     has_interval_log: true,
     watches_programs: true,
     // The events of whole CPUs are opened,
