@@ -217,6 +217,24 @@ def test_a_result_that_is_none_is_told_on_every_platform(kind, tmp_path):
     assert "no cell could be measured" in told and left(out) == []
 
 
+def test_a_container_makes_no_control_groups_in_its_own(tmp_path):
+    """Nor takes their CPUs for them alone: it mounts them writable, where it is root. The host's cells are honest."""
+    program = tmp_path / "nested_groups"
+    source = ROOT / "tests/programs/nested_groups.c"
+    worker = TOMPION.with_name("tompion-worker")
+    flags = ["-static", "-O1", "-Wall", "-Wextra", "-Werror", f'-DWORKER="{worker}"']
+    subprocess.run(["cc", *flags, "-o", program, source], check=True)
+    out = tmp_path / "run"
+    lab(plan(tmp_path, RUNC, replicates=2), "--out", out, "--program", program, check=2)
+    why = [entry["failed"] for entry in ledger(out) if entry.get("failed")]
+    found = [re.search(r"made (\d+) groups in (\d+) hierarchies", text) for text in why]
+    if why and not any(found):
+        pytest.skip(f"no namespaces of its own: {why}")
+    assert len(why) == 2 and all(found), why
+    assert all(int(one[1]) == 0 and int(one[2]) > 0 for one in found), why
+    assert len(record(out)["trials"]) == 2 and left(out) == []
+
+
 def test_a_program_that_vanishes_or_is_for_another_processor_is_told(tmp_path):
     program = tmp_path / "tompion"
     shutil.copy(TOMPION, program)

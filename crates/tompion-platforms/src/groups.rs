@@ -2,6 +2,7 @@
 //! version 2 (`cpu.weight`) of the kernel's interface.
 
 use std::fs;
+use std::os::unix::fs::lchown;
 use std::path::{Path, PathBuf};
 use tompion_model::Unavailable;
 
@@ -11,6 +12,39 @@ use crate::keys::Table;
 
 /// Where control groups are mounted.
 const MOUNT: &str = "/sys/fs/cgroup";
+
+/// User and group that own nothing anywhere.
+const NOBODY: u32 = 65_534;
+
+/// Makes a group for an instance below the root of every hierarchy, which belongs to nobody with all that is in it. Whoever is
+/// root in a container can mount its own groups writable, in namespaces that it makes, and there is who owns them: it could make
+/// groups in them without end. Who may not make them leaves that to the runtime.
+pub fn make_nobodys(path: &Path) {
+    make_nobodys_below(Path::new(MOUNT), path);
+}
+
+fn make_nobodys_below(mount: &Path, path: &Path) {
+    let below = fs::read_dir(mount).into_iter().flatten().flatten();
+    let own = below
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .map(|entry| entry.path());
+    // Of version 1 those have such a file that are no hierarchy of version 2 beside them.
+    let mut hierarchies: Vec<PathBuf> = own.filter(|root| root.join("tasks").exists()).collect();
+    if mount.join("cgroup.controllers").exists() {
+        hierarchies.push(mount.to_path_buf());
+    }
+    let relative = path.strip_prefix("/").unwrap_or(path);
+    for group in hierarchies.iter().map(|root| root.join(relative)) {
+        if fs::create_dir_all(&group).is_err() {
+            continue;
+        }
+        let files = fs::read_dir(&group).into_iter().flatten().flatten();
+        for file in files.map(|entry| entry.path()).chain([group]) {
+            // What is refused stays root's, as it was.
+            let _ = lchown(file, Some(NOBODY), Some(NOBODY));
+        }
+    }
+}
 
 /// Version of the kernel's interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -341,6 +375,32 @@ mod tests {
             let whole = parent.child("h", &Scheduling::default(), false).unwrap();
             assert!(whole.entrance().ends_with("p/h/cgroup.procs"));
             assert!(!d.path().join(root).join("p/h/cgroup.type").exists());
+        }
+    }
+
+    #[test]
+    fn a_group_is_made_in_each_hierarchy_of_an_instance() {
+        let first = made_up(&[
+            ("cpu/tasks", ""),
+            ("memory/tasks", ""),
+            ("unified/cgroup.controllers", ""),
+        ]);
+        std::os::unix::fs::symlink("cpu", first.path().join("cpuacct")).unwrap();
+        make_nobodys_below(first.path(), Path::new("/p/g"));
+        let is_there = |name: &str| first.path().join(name).is_dir();
+        assert!(is_there("cpu/p/g") && is_there("memory/p/g"));
+        assert!(!is_there("unified/p") && !is_there("p"));
+        let second = made_up(&[("cgroup.controllers", "cpu"), ("system.slice/cpu.stat", "")]);
+        make_nobodys_below(second.path(), Path::new("/g"));
+        assert!(second.path().join("g").is_dir() && !second.path().join("system.slice/g").exists());
+        if rustix::process::geteuid().is_root() {
+            use std::os::unix::fs::MetadataExt;
+            let owner = |d: &tempfile::TempDir, name: &str| {
+                fs::metadata(d.path().join(name)).unwrap().uid()
+            };
+            assert_eq!(owner(&first, "cpu/p/g"), NOBODY);
+            assert_eq!(owner(&second, "g"), NOBODY);
+            assert_eq!(owner(&first, "cpu/p"), 0);
         }
     }
 

@@ -38,16 +38,10 @@ use crate::platform_plan::is_name;
 /// Where the program lies in a container.
 const PROGRAM: &str = "/tompion";
 
-/// What a container may do, as far as the lab may itself: what Docker grants, and what
-/// measuring time asks for (real-time policies, locked memory, performance events). With
-/// their numbers in Linux.
-const CAPABILITIES: [(Capability, u32); 11] = [
-    (Capability::Chown, 0),
-    (Capability::DacOverride, 1),
-    (Capability::Fowner, 3),
-    (Capability::Kill, 5),
-    (Capability::Setgid, 6),
-    (Capability::Setuid, 7),
+/// What a container may do, as far as the lab may itself: what measuring time asks for (real-time
+/// policies, locked memory, performance events), and low ports. With their numbers in Linux. Nothing that makes files
+/// of others its own: its control groups are [nobody's](groups::make_nobodys).
+const CAPABILITIES: [(Capability, u32); 5] = [
     (Capability::NetBindService, 10),
     (Capability::IpcLock, 14),
     (Capability::SysNice, 23),
@@ -303,10 +297,7 @@ impl Oci {
             .build()?;
         let linux = LinuxBuilder::default()
             .namespaces(namespaces(task.joined)?)
-            .cgroups_path(match task.seat.and_then(Seat::path) {
-                Some((path, _)) => path,
-                None => format!("/{id}").into(),
-            })
+            .cgroups_path(group(task, id))
             .resources(self.resources(task.seat)?)
             .build()?;
         let mut spec = Spec::default();
@@ -447,6 +438,10 @@ impl Platform for Oci {
             delete: &delete,
         };
         let bundle = self.bundle(task, &id)?;
+        // gVisor takes a group that is there for one that is set up.
+        if !self.settings.is_gvisor() {
+            groups::make_nobodys(&group(task, &id));
+        }
         let run = with(&["run", "--bundle", &bundle.display().to_string(), &id]);
         let mut process = Command::new(&run[0]);
         process.args(&run[1..]);
@@ -467,6 +462,14 @@ impl Platform for Oci {
         }
         removed.map_err(|e| TaskError::Failed(format!("{}: {e}", bundle.display())))?;
         Ok(output)
+    }
+}
+
+/// Path of a container's control group below the root of every hierarchy.
+fn group(task: &Task<'_>, id: &str) -> PathBuf {
+    match task.seat.and_then(Seat::path) {
+        Some((path, _)) => path,
+        None => format!("/{id}").into(),
     }
 }
 

@@ -214,7 +214,7 @@ fn plain(text: &str) -> String {
         }
         let after = rest.as_str();
         let begins = match c {
-            '@' => after.starts_with(|c: char| c.is_alphanumeric() || c == '_'),
+            '@' => after.starts_with(|c: char| c.is_alphanumeric() || "_.".contains(c)),
             // An issue, of this project or, as in `torvalds/linux#1`, of another.
             // On GitLab merge requests, milestones, snippets and epics, too.
             '#' | '!' | '$' | '&' => after.starts_with(|c: char| c.is_ascii_digit() || c == '"'),
@@ -228,13 +228,13 @@ fn plain(text: &str) -> String {
             }
             // What forges and their bots take for a command, at the beginning of a line.
             '/' => out.len() == 1 && after.starts_with(|c: char| c.is_alphanumeric()),
-            // GitHub's other form of it, and what it has of vulnerabilities.
+            // Other forms of it, and what GitHub has of vulnerabilities.
             '-' => {
                 let ends = |with: &str| {
                     let behind = out.len().saturating_sub(with.len());
                     out.as_bytes()[behind..].eq_ignore_ascii_case(with.as_bytes())
                 };
-                ["gh-", "cve-", "ghsa-"].into_iter().any(ends)
+                ["gh-", "gl-", "cve-", "ghsa-"].into_iter().any(ends)
                     && after.starts_with(|c: char| c.is_ascii_alphanumeric())
             }
             ':' => after.starts_with("//"),
@@ -273,7 +273,10 @@ mod tests {
             ("\u{1f642}www.x", "\u{1f642}www. x"),
             ("!12, %3, $4 and R&5", "! 12, % 3, $ 4 and R&amp; 5"),
             ("!12, %3, $4 and R&5", "! 12, % 3, $ 4 and R&amp; 5"),
-            ("GH-1, gh-22 and SIGH", "GH- 1, gh- 22 and SIGH"),
+            (
+                "GH-1, gh-22, GL-3, @.x and SIGH",
+                "GH- 1, gh- 22, GL- 3, @ .x and SIGH",
+            ),
             (
                 "CVE-2021-44228, ghsa-jfh8-c2jp-5v3q",
                 "CVE- 2021-44228, ghsa- jfh8-c2jp-5v3q",
