@@ -24,15 +24,18 @@ pub fn make_nobodys(path: &Path) {
 }
 
 fn make_nobodys_below(mount: &Path, path: &Path) {
-    let below = fs::read_dir(mount).into_iter().flatten().flatten();
-    let own = below
-        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
-        .map(|entry| entry.path());
-    // Of version 1 those have such a file that are no hierarchy of version 2 beside them.
-    let mut hierarchies: Vec<PathBuf> = own.filter(|root| root.join("tasks").exists()).collect();
-    if mount.join("cgroup.controllers").exists() {
-        hierarchies.push(mount.to_path_buf());
-    }
+    let is_second = |root: &Path| root.join("cgroup.controllers").exists();
+    let hierarchies = if is_second(mount) {
+        vec![mount.to_path_buf()]
+    } else {
+        let below = fs::read_dir(mount).into_iter().flatten().flatten();
+        let own = below
+            .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+            .map(|entry| entry.path());
+        // One of version 2 may be mounted beside those of version 1.
+        own.filter(|root| root.join("tasks").exists() || is_second(root))
+            .collect()
+    };
     let relative = path.strip_prefix("/").unwrap_or(path);
     for group in hierarchies.iter().map(|root| root.join(relative)) {
         if fs::create_dir_all(&group).is_err() {
@@ -388,8 +391,8 @@ mod tests {
         std::os::unix::fs::symlink("cpu", first.path().join("cpuacct")).unwrap();
         make_nobodys_below(first.path(), Path::new("/p/g"));
         let is_there = |name: &str| first.path().join(name).is_dir();
-        assert!(is_there("cpu/p/g") && is_there("memory/p/g"));
-        assert!(!is_there("unified/p") && !is_there("p"));
+        assert!(is_there("cpu/p/g") && is_there("memory/p/g") && is_there("unified/p/g"));
+        assert!(!is_there("p"));
         let second = made_up(&[("cgroup.controllers", "cpu"), ("system.slice/cpu.stat", "")]);
         make_nobodys_below(second.path(), Path::new("/g"));
         assert!(second.path().join("g").is_dir() && !second.path().join("system.slice/g").exists());

@@ -171,20 +171,21 @@ impl<'a> Answer<'a> {
             let with = fit.with_steps(&self.advice);
             format!("{}{of} {}{with}", fit.as_it_is, under(load))
         };
-        let each: Vec<String> = self
-            .loads
-            .iter()
-            .zip(&fits)
-            .enumerate()
-            .map(of_load)
-            .collect();
-        clauses.push(match fits.iter().all(|fit| fit.known == 0) {
-            true => format!(
+        let by_load = self.loads.iter().zip(&fits);
+        let (known, open): (Vec<_>, Vec<_>) = by_load.partition(|(_, fit)| fit.known > 0);
+        let each: Vec<String> = known.into_iter().enumerate().map(of_load).collect();
+        let open: Vec<String> = open.into_iter().map(|(load, _)| under(load)).collect();
+        match (each.is_empty(), open.is_empty()) {
+            (true, _) => clauses.push(format!(
                 "no answer yet for any of {n} {}",
                 plural(n as u64, "use", "uses")
-            ),
-            false => format!("fit for {}", each.join(", ")),
-        });
+            )),
+            (false, true) => clauses.push(format!("fit for {}", each.join(", "))),
+            (false, false) => clauses.extend([
+                format!("fit for {}", each.join(", ")),
+                format!("no answer yet {}", open.join(" and ")),
+            ]),
+        }
         clauses.extend(tightest(&profiles.iter().collect::<Vec<_>>()));
         if self.loads == [AT_REST] {
             clauses.push("measured at rest only".to_owned());

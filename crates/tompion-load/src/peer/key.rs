@@ -1,7 +1,7 @@
 //! A key that both ends of a load have: proved by a challenge and HMAC-SHA-256 (RFC 2104), never
 //! sent and never recorded.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::Read;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
@@ -106,9 +106,8 @@ pub fn read_key(path: &Path) -> Result<Vec<u8>, Unavailable> {
 /// Where the kernel has none.
 pub fn nonce() -> Result<String, Unavailable> {
     let mut bytes = [0; 16];
-    File::open("/dev/urandom")
-        .and_then(|mut file| file.read_exact(&mut bytes))
-        .map_err(Unavailable::refused("random numbers"))?;
+    // It takes no descriptor, of which clients may have taken the last.
+    getrandom::fill(&mut bytes).map_err(|why| format!("random numbers: {why}"))?;
     Ok(hexadecimal(&bytes))
 }
 

@@ -13,6 +13,9 @@ const KERNEL: &str = "\
     rcu_preempt rcu_sched rcu_tasks_kthread rcu_tasks_rude_kthread rcub rcuc rcuop \
     reschedule spurious_apic swapper thermal_apic threshold_apic watchdogd x86_platform_ipi";
 
+/// Tompion's own programs.
+const OWN: [&str; 2] = ["tompion", "tompion-worker"];
+
 impl Names {
     /// What held a thread up: a thread of the kernel, an interrupt, or somebody's process, with
     /// its number.
@@ -31,7 +34,8 @@ impl Names {
         let is_time = name.strip_suffix(" s").is_some_and(|n| {
             n.starts_with(['+', '-']) && n.len() <= 14 && n.parse::<f64>().is_ok_and(f64::is_finite)
         });
-        match is_time || (is_among(KERNEL, stem) && !self.is_private(name)) {
+        let is_known = OWN.contains(&name) || is_among(KERNEL, stem);
+        match is_time || (is_known && !self.is_private(name)) {
             true => format!("{}{id}", self.clean(name)),
             false => format!("{}{id}", self.numbered("process", name)),
         }
@@ -47,6 +51,7 @@ mod tests {
         let mut names = Names::default();
         for (by, left) in [
             ("kworker/u8:1[13311]", "kworker/u8:1[13311]"),
+            ("tompion[7]", "tompion[7]"),
             ("rcu_preempt[15]", "rcu_preempt[15]"),
             ("NET_RX", "NET_RX"),
             ("local_timer", "local_timer"),

@@ -99,12 +99,14 @@ impl PlanOptions {
     pub(super) fn cells(&self, load: usize, spec: &LoadSpec, policy: Policy) -> Vec<PlannedCell> {
         let context = self.context(load, spec, policy);
         let has_rest = self.loads.iter().any(LoadSpec::is_idle);
-        // What has a policy of its own stands beside the usual one alone.
-        let has_usual = self.policies == [Policy::Other];
+        // What has a policy of its own stands once, beside the usual one, and not where all is measured under that.
+        let stands_here = |own: Policy| {
+            policy == Policy::Other && (own == policy || !self.policies.contains(&own))
+        };
         let is_here = |s: &&Selection| {
             (!s.at_rest || !has_rest || spec.is_idle())
                 && s.beside.as_ref().is_none_or(|loads| loads.contains(spec))
-                && (s.policy.is_none() || has_usual)
+                && s.policy.is_none_or(stands_here)
         };
         let cells = self.probes.iter().filter(is_here).flat_map(|selection| {
             let mut cells = selection.cells(&context);

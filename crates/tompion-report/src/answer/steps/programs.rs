@@ -27,23 +27,31 @@ fn steps(_: &ReportData, shown: &[Shown<'_>]) -> Vec<Step> {
             }
         }
     }
-    let who = match names.is_empty() {
-        true => "other programs".to_owned(),
-        false => names.join(", "),
-    };
     // Two that measure hold each other up, whatever their priority is.
-    let is_own = !names.is_empty() && names.iter().all(|name| name.starts_with(OWN));
+    let (own, others): (Vec<&str>, Vec<&str>) =
+        names.into_iter().partition(|name| name.starts_with(OWN));
+    let wait = match own.is_empty() {
+        true => "",
+        false => "wait until another measurement of Tompion has ended",
+    };
     let step = places(shown, |c| matches!(c, Culprit::Programs(_))).map(|on| {
-        if is_own {
-            let what = format!("{on}another measurement of Tompion runs here: measure again when it has ended");
-            let short = "another measurement runs here: wait for its end".to_owned();
-            return Step::not_measured(Mends::Programs, what, short);
+        if !own.is_empty() && others.is_empty() {
+            let what = format!("{on}{wait}, and measure again");
+            return Step::not_measured(Mends::Programs, what, wait.to_owned());
         }
+        let who = match others.is_empty() {
+            true => "other programs".to_owned(),
+            false => others.join(", "),
+        };
+        let first = match wait {
+            "" => String::new(),
+            wait => format!("{wait}; "),
+        };
         let what = format!(
-            "{on}{who}: renice -n 19 -p PID (chrt -o -p 0 PID where it runs in real time), or taskset -cp CPUS PID to keep it on other CPUs; or limit it, \
+            "{on}{first}{who}: renice -n 19 -p PID (chrt -o -p 0 PID where it runs in real time), or taskset -cp CPUS PID to keep it on other CPUs; or limit it, \
              systemctl set-property UNIT CPUQuota=20%"
         );
-        let short = format!("{}: renice -n 19 -p PID", few(&names));
+        let short = format!("{first}{}: renice -n 19 -p PID", few(&others));
         Step::not_measured(Mends::Programs, what, short)
     });
     step.into_iter().collect()

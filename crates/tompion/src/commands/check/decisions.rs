@@ -192,9 +192,13 @@ fn sleeps(period: &Period, n: u32, quick: bool, blocks: u32) -> anyhow::Result<V
             ("slack", texts(&[slack])),
             ("sleepers", texts(&[sleepers])),
         ];
-        Ok::<_, anyhow::Error>(
-            (!methods.is_empty()).then_some(selection(wake_up::NAME, given)?.sharing(seconds)),
-        )
+        let found = selection(wake_up::NAME, given)?.sharing(seconds);
+        // Real-time policies have no slack: there it would be the sleep as it is, once more.
+        let found = match slack {
+            "default" => found,
+            _ => found.under(Policy::Other),
+        };
+        Ok::<_, anyhow::Error>((!methods.is_empty()).then_some(found))
     };
     let (sleep, hybrid, spin) = (
         here(Way::Sleeps),

@@ -90,7 +90,8 @@ fn each_use_has_the_sleep_as_it_is_and_remedies_at_its_period() {
         .map(|s| {
             let one = |name: &str| s.values.texts(name).join("+");
             let [target, method, slack, n] = ["targets", "methods", "slack", "sleepers"].map(one);
-            let policy = s.policy.map_or_else(String::new, |p| format!(" {p}"));
+            let own = s.policy.filter(|p| *p != Policy::Other);
+            let policy = own.map_or_else(String::new, |p| format!(" {p}"));
             let optional = if s.is_optional { " if needed" } else { "" };
             format!("{target} {method} {slack} {n}{policy}{optional}")
         })
@@ -124,13 +125,37 @@ fn each_use_has_the_sleep_as_it_is_and_remedies_at_its_period() {
     );
 }
 
+#[test]
+fn a_check_under_real_time_policies_asks_for_nothing_twice() {
+    let kinds = |policies: &[Policy]| {
+        let cells = planned_under(policies, true, &["idle"]);
+        let at = cells
+            .iter()
+            .filter(|c| c.factors.get(factor::TARGET) == Some("20ms"));
+        let level = |c: &PlannedCell, name| c.factors.get(name).unwrap_or("-").to_owned();
+        at.map(|c| [level(c, factor::POLICY), level(c, factor::SLACK)])
+            .collect::<Vec<_>>()
+    };
+    let usual = [["-", "default"], ["-", "1ns"]].map(|pair| pair.map(str::to_owned));
+    let real_time = |name: &str| [name.to_owned(), "-".to_owned()];
+    assert_eq!(kinds(&[Policy::Fifo(50)]), [real_time("fifo:50")]);
+    assert_eq!(kinds(&[Policy::RoundRobin(10)]), [real_time("rr:10")]);
+    let mut both = usual.to_vec();
+    both.push(real_time("fifo:50"));
+    assert_eq!(kinds(&[Policy::Other, Policy::Fifo(50)]), both);
+}
+
 /// The cells of a check beside these loads.
 fn planned(quick: bool, loads: &[&str]) -> Vec<PlannedCell> {
+    planned_under(&[Policy::Other], quick, loads)
+}
+
+fn planned_under(policies: &[Policy], quick: bool, loads: &[&str]) -> Vec<PlannedCell> {
     let loads: Vec<LoadSpec> = loads.iter().map(|name| name.parse().unwrap()).collect();
     let options = tompion_run::PlanOptions {
         probes: selections(profiles(), &loads, SCHEDULER, quick, 6).unwrap(),
         loads,
-        policies: vec![Policy::Other],
+        policies: policies.to_vec(),
         cpu: None,
         observe: Vec::new(),
         blocks: 6,
