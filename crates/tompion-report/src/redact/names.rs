@@ -40,7 +40,13 @@ pub struct Vocabulary {
 }
 
 /// No word that anybody writes is longer, in bytes; what one is made of takes the square of its length to be looked at.
-const LONGEST_WORD: usize = 1_000;
+const LONGEST_WORD: usize = 250;
+/// What stands between brackets is looked at for itself.
+const MOST_BRACKETS: usize = 8;
+
+/// Texts of a kind that have numbers of their own, which are kept; honest runs have some hundreds. Names and levels of factors, which
+/// must not become one, are fewer in any run.
+const MOST_NUMBERED: usize = 20_000;
 /// In so many colons an address ends at most, and a full stop behind it is none of it.
 const COLONS: usize = 2;
 
@@ -191,6 +197,7 @@ impl Names {
         let next = seen.len() + 1;
         let number = match seen.get(text) {
             Some(known) => *known,
+            None if next > MOST_NUMBERED => return format!("({kind})"),
             None => *seen.entry(text.to_owned()).or_insert(next),
         };
         format!("({kind} {number})")
@@ -198,6 +205,18 @@ impl Names {
 
     /// A harmless text without the words that name somebody after all.
     pub(super) fn clean(&mut self, text: &str) -> String {
+        let mut out = String::with_capacity(text.len());
+        let mut at = 0;
+        // Before shorter ones are looked for, which would be found in it.
+        for address in words::whole_addresses(text) {
+            out.push_str(&self.clean_in_parts(&text[at..address.start]));
+            out.push_str(&self.numbered("address", &text[address.clone()]));
+            at = address.end;
+        }
+        out + &self.clean_in_parts(&text[at..])
+    }
+
+    fn clean_in_parts(&mut self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         let mut at = 0;
         for address in words::addresses_in_parts(text) {
@@ -223,7 +242,7 @@ impl Names {
     }
 
     fn clean_word(&mut self, word: &str) -> String {
-        if word.len() > LONGEST_WORD {
+        if word.len() > LONGEST_WORD || word.matches(['[', ']']).count() > MOST_BRACKETS {
             return self.numbered("word", word);
         }
         let least = word.trim_end_matches(['.', ':', '!', '?']).len();

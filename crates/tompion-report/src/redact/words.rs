@@ -2,6 +2,7 @@
 //! numbers as versions and models have them.
 
 use std::collections::HashSet;
+use std::net::Ipv6Addr;
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -188,9 +189,31 @@ fn runs(part: &str) -> Vec<&str> {
     runs
 }
 
+/// Characters of the longest one, `ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255`.
+const LONGEST_ADDRESS: usize = 45;
+
 /// Parts that are looked at together, and as many as an address has at most.
 const LONGEST_RUN: usize = 64;
 const MOST_PARTS: usize = 8;
+
+/// Stretches of a text that are an address of IPv6 with all its eight groups, of which the last two may be an address of IPv4.
+pub(super) fn whole_addresses(text: &str) -> Vec<Range<usize>> {
+    let is_part = |c: char| c.is_ascii_hexdigit() || ":.".contains(c);
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(begin) = text[at..].find(is_part).map(|n| at + n) {
+        let run = &text[begin..];
+        let run = &run[..run.find(|c| !is_part(c)).unwrap_or(run.len())];
+        at = begin + run.len();
+        let bare = run.trim_end_matches([':', '.']);
+        let is_whole = bare.matches(':').count() >= 6 && !bare.contains("::");
+        let address = Some(bare).filter(|_| is_whole && bare.len() <= LONGEST_ADDRESS);
+        if address.is_some_and(|bare| bare.parse::<Ipv6Addr>().is_ok_and(|a| !a.is_loopback())) {
+            found.push(begin..begin + bare.len());
+        }
+    }
+    found
+}
 
 /// Stretches of a text that are an address in parts, whatever stands between these: four numbers
 /// up to 255, six octets in hexadecimal digits. Numbers that go up are a list of CPUs.
@@ -329,6 +352,42 @@ mod tests {
         };
         assert_eq!(parts.last(), Some(&("zqmira", false)));
         assert!(parts[..parts.len() - 1].iter().all(|part| part.1));
+    }
+
+    #[test]
+    fn an_address_of_eight_groups_is_one() {
+        let found = |text: &'static str| -> Vec<&str> {
+            whole_addresses(text)
+                .into_iter()
+                .map(|range| &text[range])
+                .collect()
+        };
+        for (text, address) in [
+            ("64:ff9b:0:0:0:0:a63:203", "64:ff9b:0:0:0:0:a63:203"),
+            ("to fd00:0:0:0:0:0:ac1f:203.", "fd00:0:0:0:0:0:ac1f:203"),
+            (
+                "ip=[2001:db8:0:0:0:0:ac1f:203]:80",
+                "2001:db8:0:0:0:0:ac1f:203",
+            ),
+            (
+                "2620:149:10:20:30:40:a1b:c2d/64",
+                "2620:149:10:20:30:40:a1b:c2d",
+            ),
+            ("0:0:0:0:0:ffff:10.99.2.3", "0:0:0:0:0:ffff:10.99.2.3"),
+            ("FE80:0:0:0:1:2:3:4%eth0", "FE80:0:0:0:1:2:3:4"),
+        ] {
+            assert_eq!(found(text), [address], "{text}");
+        }
+        for text in [
+            "0000:00:1f.2",
+            "10:12:33",
+            "52:54:00:12:34:56",
+            "0:0:0:0:0:0:0:1",
+            "2001:db8::1",
+            "a, b",
+        ] {
+            assert!(found(text).is_empty(), "{text}");
+        }
     }
 
     #[test]
