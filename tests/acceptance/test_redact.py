@@ -100,6 +100,7 @@ RECORD = {
     "network card with dashes": ((*ENVIRONMENT, "machine", "system_product"), "Board 52-54-00-aa-bb-c5", "bb-c5"),
     "network by its first numbers": (("guards", "+"), "Interface 10.99.2/3 is up.", "10.99.2"),
     "network with a star": (("guards", "+"), "Traffic of 10.98.77.* is held back.", ".98.77"),
+    "IPv6 with all its groups": (("guards", "+"), "Traffic of 64:ff9b:0:0:0:0:77ac:203 is held back.", "77ac"),
     "prefix of IPv6": (("guards", "+"), "Traffic of 2001:db8:77ab/48 is held back.", "77ab"),
     "address as in a URL": (("guards", "+"), "From 10%2E97%2E2%2E3.", "%2e97"),
     "address read out": (("guards", "+"), "From 10 dot 96 dot 2 dot 3.", "96 dot"),

@@ -189,6 +189,10 @@ fn runs(part: &str) -> Vec<&str> {
     runs
 }
 
+/// Colons of such an address; a network card has as many as the fewest, and is none.
+const FEWEST_COLONS: usize = 5;
+const MOST_COLONS: usize = 8;
+
 /// Characters of the longest one, `ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255`.
 const LONGEST_ADDRESS: usize = 45;
 
@@ -196,7 +200,8 @@ const LONGEST_ADDRESS: usize = 45;
 const LONGEST_RUN: usize = 64;
 const MOST_PARTS: usize = 8;
 
-/// Stretches of a text that are an address of IPv6 with all its eight groups, of which the last two may be an address of IPv4.
+/// Stretches of a text that are an address of IPv6 with so many of its groups that a shorter one could be found in it; of them
+/// the last two may be an address of IPv4.
 pub(super) fn whole_addresses(text: &str) -> Vec<Range<usize>> {
     let is_part = |c: char| c.is_ascii_hexdigit() || ":.".contains(c);
     let mut found = Vec::new();
@@ -205,10 +210,14 @@ pub(super) fn whole_addresses(text: &str) -> Vec<Range<usize>> {
         let run = &text[begin..];
         let run = &run[..run.find(|c| !is_part(c)).unwrap_or(run.len())];
         at = begin + run.len();
-        let bare = run.trim_end_matches([':', '.']);
-        let is_whole = bare.matches(':').count() >= 6 && !bare.contains("::");
-        let address = Some(bare).filter(|_| is_whole && bare.len() <= LONGEST_ADDRESS);
-        if address.is_some_and(|bare| bare.parse::<Ipv6Addr>().is_ok_and(|a| !a.is_loopback())) {
+        // It may end in two colons, and a sentence in one.
+        let ends = [run.trim_end_matches('.'), run.trim_end_matches([':', '.'])];
+        let is_whole = |bare: &&str| {
+            (FEWEST_COLONS..=MOST_COLONS).contains(&bare.matches(':').count())
+                && bare.len() <= LONGEST_ADDRESS
+                && bare.parse::<Ipv6Addr>().is_ok_and(|a| !a.is_loopback())
+        };
+        if let Some(bare) = ends.into_iter().find(is_whole) {
             found.push(begin..begin + bare.len());
         }
     }
@@ -375,6 +384,7 @@ mod tests {
             ),
             ("0:0:0:0:0:ffff:10.99.2.3", "0:0:0:0:0:ffff:10.99.2.3"),
             ("FE80:0:0:0:1:2:3:4%eth0", "FE80:0:0:0:1:2:3:4"),
+            ("at 2600:0:0:0:0:77aa::, then", "2600:0:0:0:0:77aa::"),
         ] {
             assert_eq!(found(text), [address], "{text}");
         }
