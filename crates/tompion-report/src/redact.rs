@@ -24,6 +24,7 @@ mod names;
 mod processes;
 mod words;
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::de::DeserializeOwned;
@@ -223,9 +224,19 @@ impl Redaction {
             }
             // Of parts that are none, none is left.
             let mut parts = stall_parts::of_table(table).unwrap_or_default();
+            // A table may have one text in very many rows, which takes no room in its file.
+            let mut cleaned: HashMap<String, String> = HashMap::new();
             for part in &mut parts {
                 part.by = part.by.as_deref().map(|by| self.names.process(by));
-                part.because = self.names.clean(&part.because);
+                let because = std::mem::take(&mut part.because);
+                part.because = match cleaned.get(&because) {
+                    Some(known) => known.clone(),
+                    None => {
+                        let left = self.names.clean(&because);
+                        cleaned.insert(because, left.clone());
+                        left
+                    }
+                };
             }
             *table = stall_parts::table(&parts);
         }

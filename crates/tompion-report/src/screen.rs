@@ -205,7 +205,13 @@ impl Screen {
     }
 }
 
+/// Characters of a text that a terminal gets; to wrap one takes many times its memory.
+const MOST_CHARACTERS: usize = 100_000;
+
 pub(crate) fn wrap(text: &str, width: usize, first: &str, rest: &str) -> String {
+    let cut = text.char_indices().nth(MOST_CHARACTERS);
+    let shortened = cut.map(|(end, _)| format!("{}\u{2026}", &text[..end]));
+    let text = shortened.as_deref().unwrap_or(text);
     let options = textwrap::Options::new(width)
         .initial_indent(first)
         .subsequent_indent(rest);

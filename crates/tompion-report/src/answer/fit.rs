@@ -91,14 +91,19 @@ pub fn tightest(profiles: &[&ProfileVerdict]) -> Option<String> {
     let worst = by_load.iter().flatten().copied();
     let worst = worst.reduce(|a, b| if b.most > a.most { b } else { a })?;
     let at_worst = loads.iter().zip(&by_load);
-    let at_worst = at_worst.filter(|(_, bound)| **bound == Some(worst));
-    let named: Vec<String> = at_worst.map(|(load, _)| under(load)).collect();
+    let at_worst: Vec<_> = at_worst
+        .filter(|(_, bound)| bound.is_some_and(|bound| bound.most == worst.most))
+        .collect();
+    let is_few = at_worst
+        .iter()
+        .all(|(_, bound)| bound.is_some_and(|bound| bound.is_few));
+    let named: Vec<String> = at_worst.iter().map(|(load, _)| under(load)).collect();
     let where_ = match named.len() {
         n if n == loads.len() => String::new(),
         n if n > MOST_LOADS => format!(" under {n} loads"),
         _ => format!(" {}", named.join(" and ")),
     };
-    let only = if worst.is_few { "only " } else { "" };
+    let only = if is_few { "only " } else { "" };
     Some(format!(
         "{only}limits of {} and less fail{where_}",
         format_ns(worst.most)
@@ -106,7 +111,7 @@ pub fn tightest(profiles: &[&ProfileVerdict]) -> Option<String> {
 }
 
 /// The limit that parts uses that fail under a load from those that do not.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy)]
 struct Bound {
     /// The widest limit that fails, in nanoseconds.
     most: f64,
@@ -286,7 +291,7 @@ mod tests {
 
     #[test]
     fn the_load_is_named_under_which_the_widest_limits_fail() {
-        use Outcome::{Fail, Pass, WithRemedy};
+        use Outcome::{Fail, Inconclusive, Pass, WithRemedy};
         let of = |all: &[(f64, Outcome, Outcome)]| {
             let one = |(limit_ns, at_rest, busy): &(f64, Outcome, Outcome)| ProfileVerdict {
                 name: limit_ns.to_string(),
@@ -311,6 +316,13 @@ mod tests {
             of(&differs).unwrap(),
             "limits of 12.0 µs and less fail under busy load"
         );
+        // One that is open under one of the loads changes nothing but that.
+        let open = [
+            (1e3, Fail, Fail),
+            (1e6, Pass, Inconclusive),
+            (1e7, Pass, Pass),
+        ];
+        assert_eq!(of(&open).unwrap(), "limits of 1.00 µs and less fail");
         let same = [(1e3, Fail, Fail), (1e6, Pass, Pass)];
         assert_eq!(of(&same).unwrap(), "limits of 1.00 µs and less fail");
         // At rest none fails.

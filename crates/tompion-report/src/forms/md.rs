@@ -192,7 +192,10 @@ fn line(out: &mut String, cells: impl Iterator<Item = String>) {
 fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text.chars();
+    // Whether the word so far may be a path.
+    let mut has_slash = false;
     while let Some(c) = rest.next() {
+        has_slash = !c.is_whitespace() && (has_slash || c == '/');
         match c {
             '\n' | '\r' => out.push(' '),
             c if !is_printable(c) => out.push('\u{fffd}'),
@@ -200,8 +203,7 @@ fn plain(text: &str) -> String {
             '<' => out.push_str("&lt;"),
             '>' => {
                 // GitLab's form of a project, `group/project>`.
-                let word = out.rsplit(char::is_whitespace).next().unwrap_or_default();
-                if word.contains('/') {
+                if has_slash {
                     out.push(' ');
                 }
                 out.push_str("&gt;");

@@ -184,7 +184,7 @@ impl Names {
             words.all(is_known) && few && short
         };
         // What stands behind a colon is a host.
-        if !text.contains(':') && words(text) {
+        if !text.contains(':') && words(text) && !self.is_private(text) {
             return text.to_owned();
         }
         let end = if text.ends_with("(emulated)") {
