@@ -164,11 +164,11 @@ def values_without_end(honest):
     columns = {f"c{i}": pyarrow.array([""] * rows) for i in range(80)}
     columns["pad"] = pyarrow.array([os.urandom(1_000_000).hex()] + [""] * (rows - 1))
     trial = Trial(key["trials"][0]["factors"], at_ns=numpy.arange(10), value_ps=numpy.zeros(10, numpy.int64),
-                  side_tables={"x": pyarrow.table(columns)})
+                  side_tables={"parts": pyarrow.table(columns)})
     return framed(of_directory(write_run(honest.at / "values", [trial], finished=False)))
 
 
-def pages_of_zeros(honest, name, rows, side_columns=0):
+def pages_of_zeros(honest, name, rows, side_columns=0, side="parts"):
     """A run of one trial with as many rows, which hardly take a byte each."""
     import numpy
     import pyarrow
@@ -178,7 +178,7 @@ def pages_of_zeros(honest, name, rows, side_columns=0):
     sides = {}
     if side_columns:
         column = pyarrow.array(numpy.zeros(1, numpy.int64))
-        sides["x"] = pyarrow.table({f"c{i}": column for i in range(side_columns)})
+        sides[side] = pyarrow.table({f"c{i}": column for i in range(side_columns)})
     trial = Trial(key["trials"][0]["factors"], at_ns=numpy.arange(rows), value_ps=numpy.zeros(rows, numpy.int64),
                   side_tables=sides)
     return framed(of_directory(write_run(honest.at / name, [trial], finished=False)))
@@ -192,11 +192,11 @@ def text_in_every_row(honest):
 
     key = json.loads(tarfile.open(fileobj=io.BytesIO(honest.archive)).extractfile("run.json").read())
     trial = Trial(key["trials"][0]["factors"], at_ns=numpy.arange(10), value_ps=numpy.zeros(10, numpy.int64),
-                  side_tables={"x": pyarrow.table({"c": ["x"]})})
+                  side_tables={"parts": pyarrow.table({"c": ["x"]})})
     run = write_run(honest.at / "texts", [trial], finished=False)
     texts = pyarrow.DictionaryArray.from_arrays(numpy.zeros(200_000, numpy.int32), pyarrow.array(["x" * 100_000]))
-    pyarrow.parquet.write_table(pyarrow.table({"c": texts}), run / "samples/00000.x.parquet")
-    rewrite(run, lambda record: record["trials"][0]["tables"]["x"].update(rows=200_000))
+    pyarrow.parquet.write_table(pyarrow.table({"c": texts}), run / "samples/00000.parts.parquet")
+    rewrite(run, lambda record: record["trials"][0]["tables"]["parts"].update(rows=200_000))
     return framed(of_directory(run))
 
 
@@ -241,10 +241,12 @@ def attacks(honest):
             archive(("run.json", b'{"schema_version": 2, "notes": ' + b"[" * 50_000, {})), "."),
         "rows without end": (sends(pages_of_zeros(honest, "rows", (1 << 20) + 1)), "a trial of 1048577 rows"),
         "a text in every row": (sends(text_in_every_row(honest)), "20000000000 bytes of text"),
-        "values without end": (sends(values_without_end(honest)), "tables of 5308416 values"),
+        "values without end": (sends(values_without_end(honest)), "tables of 15925248 values"),
         "periods missed without end": (sends(missed_without_end(honest)), "536870912 missed periods"),
         "a number that the run cannot add up": (
             sends(honest.changed("number", number_without_end)), "ns after it began, and it took"),
+        "a table of its own name": (
+            sends(pages_of_zeros(honest, "table", 10, 1, side="t-1")), "a table that this program does not write: t-1"),
         "columns without end": (sends(pages_of_zeros(honest, "columns", 10, 5000)), "5000 columns"),
     }
 

@@ -218,7 +218,7 @@ def test_a_result_that_is_none_is_told_on_every_platform(kind, tmp_path):
 
 
 def test_a_container_makes_no_control_groups_in_its_own(tmp_path):
-    """Nor takes their CPUs for them alone: it mounts them writable, where it is root. The host's cells are honest."""
+    """Nor lifts their limits: it mounts them writable, where it is root. The host's cells are honest."""
     program = tmp_path / "nested_groups"
     source = ROOT / "tests/programs/nested_groups.c"
     worker = TOMPION.with_name("tompion-worker")
@@ -227,11 +227,12 @@ def test_a_container_makes_no_control_groups_in_its_own(tmp_path):
     out = tmp_path / "run"
     lab(plan(tmp_path, RUNC, replicates=2), "--out", out, "--program", program, check=2)
     why = [entry["failed"] for entry in ledger(out) if entry.get("failed")]
-    found = [re.search(r"made (\d+) groups in (\d+) hierarchies", text) for text in why]
+    said = r"made (\d+) groups in (\d+) hierarchies and changed (\d+) limits"
+    found = [re.search(said, text) for text in why]
     if why and not any(found):
         pytest.skip(f"no namespaces of its own: {why}")
     assert len(why) == 2 and all(found), why
-    assert all(int(one[1]) == 0 and int(one[2]) > 0 for one in found), why
+    assert all(int(one[1]) == int(one[3]) == 0 and int(one[2]) > 0 for one in found), why
     assert len(record(out)["trials"]) == 2 and left(out) == []
 
 

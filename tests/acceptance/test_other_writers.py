@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shutil
+import struct
 import subprocess
 import tempfile
 import time
@@ -861,6 +863,70 @@ def test_one_long_text_in_every_row_is_refused(tmp_path):
     refused_within_limits(run, "00000.flows.parquet: 100000000000 bytes of text in", "64 a byte")
 
 
+def test_texts_announced_behind_levels_of_another_kind_are_refused(tmp_path):
+    """Such levels have no length before them: who looks for the texts behind it looks elsewhere than the library, which reserved
+    2^45 places and died."""
+    def number(value):
+        out = b""
+        while value >= 128:
+            out += bytes([value & 127 | 128])
+            value >>= 7
+        return out + bytes([value])
+
+    rows = 32
+    run = write_run(tmp_path / "run", [trial([1000] * rows, mark=["tick"] * rows)])
+    path = run / "wake-up.parquet"
+    table = pq.read_table(path)
+    pq.write_table(table, path, compression="none", use_dictionary=[c for c in table.column_names if c != "mark"],
+                   column_encoding={"mark": "DELTA_LENGTH_BYTE_ARRAY"}, write_statistics=False)
+    column = pq.ParquetFile(path).metadata.row_group(0).column(table.column_names.index("mark"))
+    content = bytearray(path.read_bytes())
+    start, size = column.data_page_offset, column.total_compressed_size
+    chunk = bytes(content[start:start + size])
+    # Of the page's header: values, their encoding, and those of both kinds of levels.
+    header = chunk.index(bytes([0x15, rows * 2, 0x15, 12, 0x15, 6, 0x15, 6]))
+    page = chunk.index(b"\0\0", header + 8) + 2
+    content[start + header + 5] = 8
+    for at, texts in ((4, 2**45), (4 + rows, 0)):
+        announced = number(128) + number(4) + number(texts) + number(0)
+        content[start + page + at:start + page + at + len(announced)] = announced
+    content[start + page:start + page + 4] = struct.pack("<I", rows)
+    path.write_bytes(content)
+    crc32 = f"{zlib.crc32(content):08x}"
+    change_record(run, lambda record: [file.update(crc32=crc32, bytes=len(content)) for file in record["files"]
+                                       if file["file"] == path.name])
+    refused_within_limits(run, "levels written as BIT_PACKED are not read")
+
+
+def test_a_text_of_a_dictionary_that_no_row_has_is_refused(tmp_path):
+    """Packed it takes a twentieth of its length."""
+    run = write_run(tmp_path / "run", [trial(some_values(10), side_tables={"flows": pa.table({"flow": pa.array(["x"])})})],
+                    finished=False)
+    texts = pa.DictionaryArray.from_arrays(pa.array([1], pa.int32()), pa.array(["x" * (200 << 20), "x"]))
+    pq.write_table(pa.table({"flow": texts}), run / "samples/00000.flows.parquet", compression="snappy", store_schema=False)
+    refused_within_limits(run, "a dictionary of 20971", "at most 67108864 are read")
+
+
+def test_long_texts_of_many_tables_are_refused_in_seconds(tmp_path):
+    """Each within its limit, and all in kilobytes; their checksums together would take minutes."""
+    trials, rows, length = 100, 6400, 10**4
+    flows = pa.table({"flow": pa.array(["x" * length] * rows)})
+    run = write_run(tmp_path / "run", [trial(some_values(10), side_tables={"flows": flows})], finished=False)
+    files = ["samples/{:05}.parquet", "samples/{:05}.flows.parquet"]
+    for number in range(1, trials):
+        for file in files:
+            shutil.copy(run / file.format(0), run / file.format(number))
+
+    def many(record):
+        first = json.dumps(record["trials"][0])
+        record["trials"] = [json.loads(first.replace("samples/00000.", f"samples/{i:05}.")) | {"id": i, "block": i}
+                            for i in range(trials)]
+
+    change_record(run, many)
+    assert sum(path.stat().st_size for path in run.rglob("*")) < 5 * 10**6
+    refused_within_limits(run, "00067.flows.parquet: 4352000000 bytes of text in", "a run has at most 4294967296")
+
+
 def test_a_run_json_without_end_is_refused(tmp_path):
     run = write_run(tmp_path / "run", [trial(some_values(10))])
     with (run / "run.json").open("r+") as file:
@@ -930,6 +996,25 @@ def test_thousands_of_cells_are_reported_in_seconds(tmp_path, own):
         assert cpu_seconds() - before < 10, form
         assert memory < 256, (form, memory)
         assert len(done.stdout.encode()) < 10_000 or form != "verdict-json"
+
+
+@pytest.mark.parametrize("places", [256, 257])
+def test_uses_of_ones_own_at_hundreds_of_places_are_reported_in_seconds_or_refused(tmp_path, places):
+    """What looks through all cells for each verdict takes minutes."""
+    sleep = FACTORS | {"method": "clock-nanosleep-abs", "target": "1ms"}
+    trials = [trial(some_values(20, seed=i), factors=sleep | {"platform": f"p{i}"}) for i in range(places)]
+    run = write_run(tmp_path / "run", trials)
+    uses = [{"name": f"u{i}", "title": f"use {i}", "quantile": 0.5 + 0.005 * i, "period_ns": 1_000_000, "limit_ns": 1000 * (i + 1)}
+            for i in range(64)]
+    change_record(run, lambda record: record.update(profiles=uses))
+    if places > 256:
+        refused_within_limits(run, "64 uses of its own, to be judged at 257 loads and places")
+        return
+    for form in ("json", "html", "md"):
+        before = cpu_seconds()
+        done, memory = limited("report", run, "--format", form)
+        assert done.returncode == 0, (form, done.stderr)
+        assert cpu_seconds() - before < 10 and memory < 256, (form, cpu_seconds() - before, memory)
 
 
 @pytest.mark.parametrize("finished", [True, False], ids=["finished", "in samples"])

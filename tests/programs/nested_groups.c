@@ -1,6 +1,7 @@
 /*
- * Measures nothing: mounts the control groups of its container in namespaces of its own, where it may, and makes groups in them,
- * one in another. Says how many, and fails. Outside of the container it becomes WORKER, which the lab asks for its version.
+ * Measures nothing: mounts the control groups of its container in namespaces of its own, where it may, makes groups in them,
+ * one in another, and lifts their limits. Says how many, and fails. Outside of the container it becomes WORKER, which the lab asks
+ * for its version.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -17,15 +18,38 @@ enum { DEPTH = 300 };
 
 static const char *const HIERARCHIES[] = {"cpuset", "cpu", "memory", "pids", "freezer", "devices", NULL};
 
-static void put(const char *path, const char *text)
+/* Limits of both versions, and what lifts them. */
+static const char *const LIMITS[][2] = {
+    {"/tmp/groups/cpu.cfs_quota_us", "-1"},
+    {"/tmp/groups/cpu.cfs_period_us", "50000"},
+    {"/tmp/groups/cpu.max", "max"},
+    {"/tmp/groups/cpuset.cpu_exclusive", "1"},
+    {"/tmp/groups/memory.limit_in_bytes", "-1"},
+    {"/tmp/groups/memory.max", "max"},
+    {"/tmp/groups/pids.max", "max"},
+    {"/tmp/groups/freezer.state", "THAWED"},
+    {"/tmp/groups/cgroup.freeze", "0"},
+    {NULL, NULL},
+};
+
+/* Whether a file took a text. */
+static int put(const char *path, const char *text)
 {
-    int fd = open(path, O_WRONLY);
+    int fd = open(path, O_WRONLY), taken = 0;
     if (fd >= 0) {
-        /* It is refused where it should be. */
-        ssize_t done = write(fd, text, strlen(text));
-        (void)done;
+        taken = write(fd, text, strlen(text)) > 0;
         close(fd);
     }
+    return taken;
+}
+
+/* How many limits could be changed. */
+static int lifted(void)
+{
+    int taken = 0;
+    for (int i = 0; LIMITS[i][0]; i++)
+        taken += put(LIMITS[i][0], LIMITS[i][1]);
+    return taken;
 }
 
 /* How many groups could be made below PLACE. */
@@ -45,7 +69,7 @@ static int nested(const char *place)
 static int inside(int ready, int go)
 {
     char byte;
-    int made = 0, seen = 0;
+    int made = 0, seen = 0, changed = 0;
     if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWCGROUP))
         return 0;
     if (write(ready, "x", 1) != 1 || read(go, &byte, 1) != 1)
@@ -55,15 +79,16 @@ static int inside(int ready, int go)
         if (mount("cgroup", "/tmp/groups", "cgroup", 0, HIERARCHIES[i]))
             continue;
         seen++;
-        put("/tmp/groups/cpuset.cpu_exclusive", "1");
+        changed += lifted();
         made += nested("/tmp/groups");
         umount2("/tmp/groups", MNT_DETACH);
     }
     if (!mount("cgroup2", "/tmp/groups", "cgroup2", 0, NULL)) {
         seen++;
+        changed += lifted();
         made += nested("/tmp/groups");
     }
-    fprintf(stderr, "made %d groups in %d hierarchies\n", made, seen);
+    fprintf(stderr, "made %d groups in %d hierarchies and changed %d limits\n", made, seen, changed);
     return 0;
 }
 

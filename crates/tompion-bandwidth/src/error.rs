@@ -58,14 +58,20 @@ pub enum BandwidthError {
         /// The system's answer to the first.
         why: String,
     },
-    /// The time was up.
+    /// The time was up, or too short for the next train.
     #[error(
-        "no answer within {}, in which {trains} trains with {bytes} bytes were sent",
-        format_ns(.time.as_nanos() as f64)
+        "no answer within {}, in which {trains} trains with {bytes} bytes were sent{}",
+        format_ns(.time.as_nanos() as f64),
+        .next.map_or_else(String::new, |next| {
+            let next = format_ns(next.as_nanos() as f64);
+            format!("; the next one takes {next}, which is more than was left")
+        })
     )]
     OutOfTime {
         /// What it could take.
         time: Duration,
+        /// What the next train would take, with the silence before it, where that is more than was left.
+        next: Option<Duration>,
         /// Trains that were sent.
         trains: usize,
         /// Their bytes.

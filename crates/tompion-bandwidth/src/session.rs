@@ -129,7 +129,8 @@ impl<'a> Session<'a> {
                 Step::Done(ending) => break ending,
                 Step::Send(plan) => plan,
             };
-            let is_late = end.is_some_and(|end| Instant::now() + lasts(&plan) > end);
+            let takes = lasts(&plan);
+            let is_late = end.is_some_and(|end| Instant::now() + takes > end);
             let carried = match is_late {
                 true => None,
                 false => {
@@ -143,6 +144,7 @@ impl<'a> Session<'a> {
             let Some(carried) = carried else {
                 break method.finish().ok_or(BandwidthError::OutOfTime {
                     time: settings.most_time,
+                    next: is_late.then_some(takes),
                     trains: trains.len(),
                     bytes,
                 })?;

@@ -5,10 +5,10 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
 use super::initramfs::HostFile;
+use super::listener::Listener;
 use super::machine::Scratch;
 use super::{Accel, Disk, GuestError, Kit, Outcome, Tap, Vmm, initramfs, run};
 
@@ -36,7 +36,7 @@ pub struct Guest {
     pub(super) result_mb: u32,
     pub(super) stop: Arc<AtomicBool>,
     pub(super) launcher: Vec<OsString>,
-    pub(super) console_to: Option<SyncSender<Vec<u8>>>,
+    pub(super) console_to: Option<Listener>,
 }
 
 impl Guest {
@@ -206,11 +206,10 @@ impl Guest {
         self
     }
 
-    /// Sends what comes from the console there as well, as it comes and as far as it is taken
-    /// in time.
+    /// Has what comes from the console heard as well, as it comes.
     #[must_use]
-    pub fn console_to(mut self, receiver: SyncSender<Vec<u8>>) -> Self {
-        self.console_to = Some(receiver);
+    pub fn console_to(mut self, listener: Listener) -> Self {
+        self.console_to = Some(listener);
         self
     }
 

@@ -5,13 +5,13 @@ use std::io::{self, Read};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::SyncSender;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use tompion_time::os;
 
 use super::frame::{self, Report};
+use super::listener::Listener;
 use super::outcome::console_text;
 use super::vmm::{self, Files, Launch};
 use super::{Accel, Guest, GuestError, Outcome};
@@ -211,17 +211,16 @@ impl Drop for Running {
 /// Reads to the end, so that the guest never waits for us, and keeps the last of it.
 fn keep_last(
     mut stream: impl Read + Send + 'static,
-    told: Option<SyncSender<Vec<u8>>>,
+    told: Option<Listener>,
 ) -> io::Result<JoinHandle<Vec<u8>>> {
     thread::Builder::new().spawn(move || {
         let mut kept = Vec::new();
         let mut buffer = [0; 4096];
         while let Ok(count @ 1..) = stream.read(&mut buffer) {
             kept.extend(&buffer[..count]);
-            // Nobody may listen any more, and a guest that floods us is not heard out.
-            let _ = told
-                .as_ref()
-                .map(|told| told.try_send(buffer[..count].to_vec()));
+            if let Some(told) = &told {
+                told.hear(&buffer[..count]);
+            }
             if kept.len() > 2 * CONSOLE_BYTES {
                 kept.drain(..kept.len() - CONSOLE_BYTES);
             }

@@ -86,6 +86,8 @@ fn take(
         saved.map(drop).map_err(Failure::Saving)
     };
     for trial in &record.trials {
+        let unpacked = run.unpacked_bytes(trial).map_err(|e| wrong(&e))?;
+        limits::check_unpacked(unpacked).map_err(Failure::Result)?;
         let values = run.side_values(trial).map_err(|e| wrong(&e))?;
         limits::check_values(values).map_err(Failure::Result)?;
         let data = run.data(trial).map_err(|e| wrong(&e))?;
@@ -406,10 +408,15 @@ mod tests {
             assert!(told.contains(why) && !told.contains('\n'), "{why}: {told}");
         }
         let told = beside_an_honest_one(|_, data| {
-            data.tables.insert("x".to_owned(), table(1 << 15, 200));
+            data.tables.insert("parts".to_owned(), table(1 << 15, 200));
         });
         let told = told.err().unwrap_or_default();
-        assert!(told.contains("tables of 6553600 values, at most"), "{told}");
+        assert!(told.contains("tables of 6553600 values"), "{told}");
+        let told = beside_an_honest_one(|_, data| {
+            data.tables.insert("x".to_owned(), table(1, 1));
+        });
+        let told = told.err().unwrap_or_default();
+        assert!(told.contains("does not write: x"), "{told}");
     }
 
     /// A result of one key, or of it on so many CPUs, each trial with as many bytes of description, of a machine with so

@@ -10,8 +10,8 @@ use tompion_model::{
 };
 use tompion_path::stamps::recorded;
 use tompion_platforms::platform::MOST_OUTPUT;
-use tompion_run::probes::PROBES;
 use tompion_run::probes::join::is_of_program;
+use tompion_run::probes::{OwnTable, PROBES};
 use tompion_store::{RUN_FILE, Share};
 
 /// Bytes of `run.json`, beside those for each trial. Honest ones have some 10,000; a reader may
@@ -31,16 +31,13 @@ const MOST_BESIDE: u64 = 1 << 21;
 /// Probes of a result that is joined with its host's tap: they are in memory at once, a hundred bytes each.
 const JOINED: u64 = 1 << 20;
 
-/// Values of a trial's other tables together, whatever the length of the result: they are in memory
-/// at once, and take up to 50 bytes each.
+/// Values of a trial's other tables together, a text as three, whatever the length of the result: they are in memory
+/// at once, and take up to 35 bytes each.
 const VALUES_BESIDE: u64 = 1 << 22;
+/// Bytes of all tables of a trial unpacked, a third more than as many samples and values take.
+const UNPACKED: u64 = 96 << 20;
 /// Texts of them, each as often as it stands there, in bytes: where they are written each takes its own.
 const TEXT_BESIDE: usize = 8 << 20;
-/// Of tables that this program does not know: columns together, which the lab's run lists for each trial, bytes of a column's name,
-/// and values together.
-const UNKNOWN_COLUMNS: usize = 32;
-const COLUMN_NAME: usize = 64;
-const UNKNOWN_VALUES: usize = 1 << 20;
 /// Trials of a run at most.
 const TRIALS: u64 = 1 << 20;
 /// Bytes of what a cell's result says of its machine, and values of it, an object counted eightfold as a
@@ -144,6 +141,7 @@ pub(crate) fn check_trials(trials: &[Trial], wanted: &[Factors], bytes: u64) -> 
                 "its result has a trial of {rows} rows, at most {SAMPLES}"
             ));
         }
+        check_names(trial)?;
         let sides = trial
             .tables
             .iter()
@@ -157,6 +155,27 @@ pub(crate) fn check_trials(trials: &[Trial], wanted: &[Factors], bytes: u64) -> 
         }
     }
     Ok(())
+}
+
+/// Tables of our own probes, as many as there are kinds of.
+fn tables() -> impl Iterator<Item = &'static OwnTable> {
+    PROBES.iter().flat_map(|probe| probe.tables)
+}
+
+/// Refuses tables that this program writes nowhere: it is the one that measures in every instance, and each name of a
+/// table is a file of the lab's run.
+fn check_names(trial: &Trial) -> Result<(), String> {
+    const EVERYWHERE: [&str; 3] = [table::SAMPLES, table::BINS, table::HISTOGRAMS];
+    let is_ours = |name: &str| EVERYWHERE.contains(&name) || tables().any(|own| own.name == name);
+    match trial.tables.keys().find(|name| !is_ours(name)) {
+        Some(name) => {
+            let name = shortened(name);
+            Err(format!(
+                "its result has a table that this program does not write: {name}"
+            ))
+        }
+        None => Ok(()),
+    }
 }
 
 /// How much faster than the host's an instance's clock may go, as that of an emulator does whose time is virtual, and what
@@ -301,11 +320,21 @@ pub(crate) fn check_joined(trials: &[Trial]) -> Result<(), String> {
     }
 }
 
+/// Refuses pages of a trial's tables that are longer, unpacked, than what so many samples and values take.
+pub(crate) fn check_unpacked(bytes: u64) -> Result<(), String> {
+    match bytes > UNPACKED {
+        true => Err(format!(
+            "its result has a trial with tables of {bytes} bytes unpacked, at most {UNPACKED}"
+        )),
+        false => Ok(()),
+    }
+}
+
 /// Refuses more values beside a trial's samples than are taken into memory.
 pub(crate) fn check_values(values: u64) -> Result<(), String> {
     match values > VALUES_BESIDE {
         true => Err(format!(
-            "its result has a trial with tables of {values} values, at most {VALUES_BESIDE}"
+            "its result has a trial with tables of {values} values (a text counts as three), at most {VALUES_BESIDE}"
         )),
         false => Ok(()),
     }
@@ -316,8 +345,7 @@ pub(crate) fn check_values(values: u64) -> Result<(), String> {
 pub(crate) fn check_tables(data: &TrialData) -> Result<(), String> {
     let names =
         |t: &SideTable| -> Vec<String> { t.columns().iter().map(|c| c.name.clone()).collect() };
-    let ours = || PROBES.iter().flat_map(|probe| probe.tables);
-    for own in ours() {
+    for own in tables() {
         let columns = names(&(own.empty)());
         let is_ours = |found: &SideTable| names(found) == columns && (own.is_read)(found);
         if !data.tables.get(own.name).is_none_or(is_ours) {
@@ -338,37 +366,13 @@ pub(crate) fn check_tables(data: &TrialData) -> Result<(), String> {
             "its result has a trial with tables of {bytes} bytes of text, at most {TEXT_BESIDE}"
         ));
     }
-    let unknown: Vec<&SideTable> = data
-        .tables
-        .iter()
-        .filter(|(name, _)| ours().all(|own| own.name != name.as_str()))
-        .map(|(_, table)| table)
-        .collect();
-    let columns: usize = unknown.iter().map(|table| table.columns().len()).sum();
-    let values = unknown
-        .iter()
-        .map(|t| t.rows().saturating_mul(t.columns().len()));
-    let values = values.fold(0, usize::saturating_add);
-    let mut names = unknown
-        .iter()
-        .flat_map(|table| table.columns())
-        .map(|c| c.name.len());
-    if columns > UNKNOWN_COLUMNS
-        || values > UNKNOWN_VALUES
-        || names.any(|bytes| bytes > COLUMN_NAME)
-    {
-        return Err(format!(
-            "its result has a trial with unknown tables of {columns} columns and {values} values; at most \
-             {UNKNOWN_COLUMNS} and {UNKNOWN_VALUES} are taken, with names of {COLUMN_NAME} bytes"
-        ));
-    }
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tompion_model::{Column, Observation, TableRef, factor, stall_parts};
+    use tompion_model::{Column, Observation, StallPart, TableRef, factor, stall_parts};
     use tompion_path::stamps::Packets;
 
     fn key(method: &str) -> Factors {
@@ -457,29 +461,35 @@ mod tests {
     }
 
     #[test]
-    fn unknown_tables_are_small() {
-        let with = |columns: usize, name: usize, rows: usize, text: &str| {
-            let column = |n: usize| Column {
-                name: format!("{n:0name$}"),
-                values: Values::Text(vec![Some(text.into()); rows]),
+    fn tables_of_no_probe_are_refused_and_texts_of_others_are_small() {
+        let wanted = [key("busy-loop")];
+        let check = |name| check_trials(&[trial(key("busy-loop"), &[(name, 1)])], &wanted, 0);
+        for own in ["samples", "bins", "parts", "packets"] {
+            assert_eq!(check(own), Ok(()), "{own}");
+        }
+        let why = check("parts-2").unwrap_err();
+        assert!(why.ends_with("does not write: parts-2"), "{why}");
+        let with = |rows: usize, text: &str| {
+            let part = StallPart {
+                at_ns: 1,
+                ns: 1,
+                cause: serde_json::from_str("\"preempted\"").unwrap(),
+                by: Some(text.to_owned()),
+                source: None,
+                because: String::new(),
             };
-            let table = SideTable::new((0..columns).map(column).collect()).unwrap();
             check_tables(&TrialData {
-                tables: [("x".to_owned(), table)].into(),
+                tables: [(
+                    stall_parts::NAME.to_owned(),
+                    stall_parts::table(&vec![part; rows]),
+                )]
+                .into(),
                 ..TrialData::default()
             })
         };
-        assert_eq!(with(32, 64, 1, "a"), Ok(()));
-        assert_eq!(with(1, 1, 1 << 20, "a"), Ok(()));
-        for (columns, name, rows, text, why) in [
-            (33, 1, 1, "", "33 columns"),
-            (1, 65, 1, "", "names of 64 bytes"),
-            (2, 1, 1 << 20, "", "2097152 values"),
-            (1, 1, 1 << 20, "123456789", "9437184 bytes of text"),
-        ] {
-            let found = with(columns, name, rows, text).unwrap_err();
-            assert!(found.contains(why), "{found}");
-        }
+        assert_eq!(with(1 << 16, "a"), Ok(()));
+        let why = with(1 << 16, &"a".repeat(128)).unwrap_err();
+        assert!(why.contains("bytes of text"), "{why}");
     }
 
     #[test]

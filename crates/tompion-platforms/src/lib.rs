@@ -21,4 +21,4 @@ pub use error::Error;
 pub use network::{Joined, Network};
 pub use platform_plan::{PlatformPlan, read_platforms, usual};
 pub use remote_guard::{GUARD_ARG, remote_guard};
-pub use tompion_guest::{Interface, Tap};
+pub use tompion_guest::{Interface, Listener, Tap};

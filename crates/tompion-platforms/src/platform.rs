@@ -13,13 +13,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::mpsc::SyncSender;
+
 use std::time::Duration;
 use tompion_model::Unavailable;
 
 use object::read::elf::ElfFile64;
 use object::{Object, ObjectSection};
 
+use crate::Listener;
 use crate::keys::Table;
 use crate::leftovers::Workspace;
 use crate::network::{Joined, Network};
@@ -168,7 +169,7 @@ pub struct Task<'a> {
     /// Its place in the network of a testbed; none as a rule.
     pub joined: Option<&'a Joined>,
     /// Takes what the program writes to standard error, as it comes.
-    pub telling: Option<&'a SyncSender<Vec<u8>>>,
+    pub telling: Option<&'a Listener>,
 }
 
 impl Task<'_> {

@@ -5,9 +5,10 @@ use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
+use tompion_guest::Listener;
 use tompion_model::Unavailable;
 use tompion_time::os;
 
@@ -20,8 +21,8 @@ const END: Duration = Duration::from_secs(30);
 pub const MOST_OUTPUT: u64 = 64 << 20;
 /// Bytes that are taken of standard output where it is no result.
 pub const MOST_ANSWER: u64 = 64 << 10;
-/// What is kept of standard error, in bytes.
-const MOST_WORDS: usize = 1 << 20;
+/// What is kept of standard error, in bytes, of what has a result; of all else as much as of its answer.
+const MOST_WORDS: u64 = 1 << 20;
 
 /// What an instance gave back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,7 +101,7 @@ pub(crate) fn run(
     mut command: Command,
     bounds: impl Into<Bounds>,
     stop: &AtomicBool,
-    telling: Option<&SyncSender<Vec<u8>>>,
+    telling: Option<&Listener>,
     end: impl Fn(),
 ) -> Result<Output, TaskError> {
     command.stdin(Stdio::null());
@@ -140,7 +141,7 @@ fn run_as_is(
     mut command: Command,
     bounds: Bounds,
     stop: &AtomicBool,
-    telling: Option<&SyncSender<Vec<u8>>>,
+    telling: Option<&Listener>,
     end: impl Fn(),
 ) -> Result<Ended, TaskError> {
     let name = command.get_program().to_string_lossy().into_owned();
@@ -210,12 +211,13 @@ type Coming = Receiver<Result<Vec<u8>, Endless>>;
 fn read_both(
     child: &mut Child,
     most: u64,
-    telling: Option<&SyncSender<Vec<u8>>>,
+    telling: Option<&Listener>,
 ) -> io::Result<(Coming, Coming)> {
     let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
     let stdout = read_result(child.stdout.take().ok_or_else(gone)?, most)?;
     let stderr = child.stderr.take().ok_or_else(gone)?;
-    Ok((stdout, read_words(stderr, telling.cloned())?))
+    let words = most.min(MOST_WORDS) as usize;
+    Ok((stdout, read_words(stderr, words, telling.cloned())?))
 }
 
 fn wait_for(output: Coming, until: Instant, stop: &AtomicBool) -> Result<Vec<u8>, Early> {
@@ -259,11 +261,12 @@ fn read_result(stream: impl Read + Send + 'static, most: u64) -> io::Result<Comi
     Ok(receive)
 }
 
-/// Reads words to their end, keeps the first of them and passes them on as they come. The
+/// Reads words to their end, keeps the first `most` bytes of them and passes them on as they come. The
 /// thread is left to itself, too.
 fn read_words(
     mut stream: impl Read + Send + 'static,
-    telling: Option<SyncSender<Vec<u8>>>,
+    most: usize,
+    telling: Option<Listener>,
 ) -> io::Result<Coming> {
     let (send, receive) = channel();
     thread::Builder::new().spawn(move || {
@@ -272,10 +275,9 @@ fn read_words(
         while let Ok(count @ 1..) = stream.read(&mut buffer) {
             let words = &buffer[..count];
             if let Some(telling) = &telling {
-                // Whoever floods us is not heard out.
-                let _ = telling.try_send(words.to_vec());
+                telling.hear(words);
             }
-            bytes.extend(&words[..count.min(MOST_WORDS - bytes.len())]);
+            bytes.extend(&words[..count.min(most - bytes.len())]);
         }
         let _ = send.send(Ok(bytes));
     })?;
@@ -322,7 +324,11 @@ mod tests {
 
     #[test]
     fn what_is_said_comes_at_once() {
-        let (telling, told) = std::sync::mpsc::sync_channel(8);
+        let (telling, told) = std::sync::mpsc::channel();
+        let telling = std::sync::Mutex::new(telling);
+        let telling = Listener::new(move |words| {
+            let _ = telling.lock().unwrap().send(words.to_vec());
+        });
         let stop = AtomicBool::new(false);
         let long = Duration::from_secs(120);
         let said = thread::scope(|scope| {
@@ -393,10 +399,12 @@ mod tests {
             assert_eq!((endless, ended.take()), (Err(TaskError::Failed(why)), true));
         }
         let wordy = "head -c 9000000 /dev/zero >&2; echo done";
-        let done = run(sh(wordy), long, &stop, None, || ()).unwrap();
-        assert_eq!(
-            (done.stdout.as_slice(), done.stderr.len()),
-            (&b"done\n"[..], MOST_WORDS)
-        );
+        for (bounds, most) in [(of_result, MOST_WORDS), (long.into(), MOST_ANSWER)] {
+            let done = run(sh(wordy), bounds, &stop, None, || ()).unwrap();
+            assert_eq!(
+                (done.stdout.as_slice(), done.stderr.len() as u64),
+                (&b"done\n"[..], most)
+            );
+        }
     }
 }

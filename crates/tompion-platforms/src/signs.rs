@@ -23,9 +23,41 @@ pub fn give(sign: Sign) {
     eprintln!("{MARK}{}", serde_json::to_string(&sign).expect("numbers"));
 }
 
+/// The longest line that may be a sign, in bytes.
+const LINE: usize = 4096;
+
+/// What was heard of an instance so far: of whatever it says, a line and the last sign are kept.
+#[derive(Debug, Default)]
+pub(crate) struct Heard {
+    /// The line that has not ended yet.
+    begun: Vec<u8>,
+    /// The last of its signs.
+    pub last: Option<Sign>,
+    /// How many it has given.
+    pub signs: usize,
+}
+
+impl Heard {
+    /// Hears what comes next.
+    pub fn hear(&mut self, words: &[u8]) {
+        let mut lines = words.split_inclusive(|byte| *byte == b'\n');
+        lines.by_ref().for_each(|piece| {
+            let room = LINE - self.begun.len();
+            self.begun.extend(&piece[..piece.len().min(room)]);
+            if piece.ends_with(b"\n") {
+                if let Some(sign) = sign(&String::from_utf8_lossy(&self.begun)) {
+                    self.last = Some(sign);
+                    self.signs += 1;
+                }
+                self.begun.clear();
+            }
+        });
+    }
+}
+
 /// What a line of an instance says of its neighbour, if it does. A console puts other
 /// things before it.
-pub(crate) fn sign(line: &str) -> Option<Sign> {
+fn sign(line: &str) -> Option<Sign> {
     let (_, json) = line.split_once(MARK)?;
     let mut values = serde_json::Deserializer::from_str(json).into_iter();
     values.next()?.ok()
@@ -46,5 +78,23 @@ mod tests {
         assert_eq!(sign(&line), Some(want));
         assert_eq!(sign("tompion-neighbour {\"cpu_ns\":5"), None);
         assert_eq!(sign("tompion: no"), None);
+    }
+
+    #[test]
+    fn of_a_flood_a_line_and_the_last_sign_are_kept() {
+        let mut heard = Heard::default();
+        let line = format!("{MARK}{{\"cpu_ns\":5,\"at_ns\":7}}\n");
+        // As pipes may give it.
+        let (one, two) = line.as_bytes().split_at(20);
+        heard.hear(one);
+        assert_eq!(heard.signs, 0);
+        heard.hear(two);
+        assert_eq!((heard.signs, heard.last.map(|s| s.at_ns)), (1, Some(7)));
+        for _ in 0..1_000 {
+            heard.hear(&[b'x'; 4096]);
+        }
+        assert_eq!((heard.begun.len(), heard.signs), (LINE, 1));
+        heard.hear(format!("\n{line}{line}").as_bytes());
+        assert_eq!((heard.begun.len(), heard.signs), (0, 3));
     }
 }

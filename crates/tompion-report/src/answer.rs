@@ -11,10 +11,10 @@ mod steps;
 
 use tompion_assess::blame::Culprit;
 use tompion_assess::verdict::{Lateness, LoadVerdict, Outcome, ProfileVerdict, lateness};
-use tompion_model::{AT_REST, format_ns};
+use tompion_model::AT_REST;
 
 use crate::data::ReportData;
-use crate::figures::{plain, plural, quantile_name};
+use crate::figures::{plain, plural};
 use crate::grid::{all_loads, under};
 use crate::screen::{Paint, wrap};
 use crate::verdicts;
@@ -22,7 +22,8 @@ use fit::{Fit, clock_is_off, taken, tightest, trusted, with_figure};
 use layout::{Body, lay_out, opening, uses_in};
 pub use lines::LINES;
 use lines::{
-    LIMIT, LateLine, MOST_LOADS, cell_columns, cut, late_line, late_title, table_row, use_title,
+    LIMIT, LateLine, MOST_LOADS, Widths, cut, late_line, late_title, limit_in_words, parts,
+    table_row, use_title,
 };
 use platforms::Platforms;
 use steps::{Shown, Step, numbers, steps, with};
@@ -67,6 +68,10 @@ pub(crate) fn steps_not_measured(data: &ReportData) -> Vec<String> {
     rest.map(|step| step.what).collect()
 }
 
+/// Why several uses may fail by the same figure.
+const TOO_SHORT: &str =
+    "A period shorter than any sleep measured is judged by the shortest of these.";
+
 /// What is said of one machine, before it is laid out.
 struct Answer<'a> {
     data: &'a ReportData,
@@ -106,11 +111,14 @@ impl<'a> Answer<'a> {
     fn text(&self, width: usize, paint: &Paint, below: usize) -> String {
         let opening = opening(self.data, &self.verdict(), &self.cause(), width, paint);
         let decided = wrap(&self.decided(), width, "", "  ");
-        let cell = cell_columns(self.shown().map(String::as_str), width, LIMIT);
+        let profiles = &self.data.assessment().profiles;
+        let titles = profiles.iter().map(use_title);
+        let widths = Widths::within(width, self.shown().map(String::as_str), titles, LIMIT);
         let body = Body {
-            late: self.late(cell, paint),
-            uses: self.data.assessment().profiles.len(),
-            fit: Box::new(move |room| self.fit(cell, room, paint)),
+            parts: parts(self.data, width),
+            late: self.late(widths, paint),
+            uses: profiles.len(),
+            fit: Box::new(move |room| self.fit(widths, room, paint)),
             steps: &self.advice,
             nothing: self.nothing(),
             end: decided.lines().map(str::to_owned).collect(),
@@ -194,17 +202,17 @@ impl<'a> Answer<'a> {
     }
 
     /// How late sleeps are, as they are and with remedies.
-    fn late(&self, cell: usize, paint: &Paint) -> Vec<LateLine> {
+    fn late(&self, widths: Widths, paint: &Paint) -> Vec<LateLine> {
         let Some(lateness) = &self.lateness else {
             return Vec::new();
         };
-        let heading = self.heading(&late_title(lateness), cell, "", paint);
+        let heading = self.heading(&late_title(lateness), widths, "", paint);
         let rows = lateness.rows.iter().map(|row| {
             let under = self.shown().map(|load| {
                 let at = lateness.loads.iter().position(|l| l == load);
                 at.and_then(|i| row.by_load[i])
             });
-            late_line(&row.name, &under.collect::<Vec<_>>(), cell)
+            late_line(&row.name, &under.collect::<Vec<_>>(), widths)
         });
         std::iter::once(LateLine::heading(heading))
             .chain(rows)
@@ -212,7 +220,7 @@ impl<'a> Answer<'a> {
     }
 
     /// What time is good enough for, a line each for as many uses as there is room for.
-    fn fit(&self, cell: usize, room: usize, paint: &Paint) -> Vec<String> {
+    fn fit(&self, widths: Widths, room: usize, paint: &Paint) -> Vec<String> {
         let row = |p: &ProfileVerdict| {
             let cells = self.shown().map(|load| {
                 let found = p.under(load);
@@ -221,13 +229,10 @@ impl<'a> Answer<'a> {
                     |l| self.in_words(l),
                 )
             });
-            let limit = p
-                .by_load
-                .first()
-                .map(|l| format!("{:<5} {}", quantile_name(l.quantile), format_ns(l.limit_ns)));
-            table_row(&use_title(p), cells, cell, &limit.unwrap_or_default())
+            let limit = p.by_load.first().map(limit_in_words);
+            table_row(&use_title(p), cells, widths, &limit.unwrap_or_default())
         };
-        let heading = self.heading("Fit for", cell, "limit", paint);
+        let heading = self.heading("Fit for", widths, " limit", paint);
         let profiles = &self.data.assessment().profiles;
         uses_in(heading, profiles, room, |p| p.outcome, row)
     }
@@ -250,8 +255,8 @@ impl<'a> Answer<'a> {
         numbers.first().copied()
     }
 
-    /// What the words of verdicts mean that do not speak for themselves; nothing where each does.
-    fn legend(&self) -> String {
+    /// What verdicts mean that do not speak for themselves, those first that say more; nothing where each does.
+    fn legend(&self) -> Vec<String> {
         let shown = self.data.assessment().profiles.iter().flat_map(|p| {
             let shown = self.shown();
             shown.filter_map(|load| p.under(load))
@@ -268,7 +273,11 @@ impl<'a> Answer<'a> {
         if fails.iter().any(is_bare) {
             told.push_str("FAIL alone: how late is not sure.");
         }
-        told
+        // Of those that fail no other reason is told.
+        let by_longer = fails.iter().any(|l| l.reason.is_some());
+        let by_longer = by_longer.then_some(TOO_SHORT).map(str::to_owned);
+        let told = Some(told.trim_end().to_owned()).filter(|told| !told.is_empty());
+        told.into_iter().chain(by_longer).collect()
     }
 
     /// How many verdicts there are, what passes rest on, and what would bring the others.
@@ -302,8 +311,8 @@ impl<'a> Answer<'a> {
         self.loads.iter().take(MOST_LOADS)
     }
 
-    fn heading(&self, title: &str, cell: usize, last: &str, paint: &Paint) -> String {
-        let loads = self.shown().map(|load| cut(&plain(load), cell));
-        paint.bold(&table_row(title, loads, cell, last))
+    fn heading(&self, title: &str, widths: Widths, last: &str, paint: &Paint) -> String {
+        let loads = self.shown().map(|load| cut(&plain(load), widths.cell));
+        paint.bold(&table_row(title, loads, widths, last))
     }
 }

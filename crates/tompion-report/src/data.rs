@@ -1,6 +1,6 @@
 //! What a report is made of, gathered in one pass over the samples.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use tompion_assess::verdict::Assessment;
@@ -34,6 +34,8 @@ const CELLS_WHOLE: usize = 150;
 pub struct ReportData {
     record: Arc<RunRecord>,
     cells: Vec<Cell>,
+    /// The places of cells of several threads that slept at once, by their keys but for how many these were.
+    in_company: HashMap<Factors, usize>,
     views: Vec<CellView>,
     assessment: Assessment,
     evidence: Evidence,
@@ -316,6 +318,7 @@ impl ReportData {
         let assessment = assess(&cells);
         Ok(Self {
             record,
+            in_company: by_key_without_company(&cells),
             cells,
             views,
             assessment,
@@ -340,6 +343,11 @@ impl ReportData {
     pub(crate) fn cell(&self, key: &Factors) -> Option<&Cell> {
         let at = self.cells.binary_search_by(|cell| cell.factors.cmp(key));
         at.ok().map(|at| &self.cells[at])
+    }
+
+    /// The first cell of that key but for how many threads slept at once.
+    pub(crate) fn cell_in_company(&self, key: &Factors) -> Option<&Cell> {
+        self.in_company.get(key).map(|at| &self.cells[*at])
     }
 
     /// The run's description.
@@ -391,4 +399,14 @@ pub(crate) struct Shown<'a> {
     pub cell: &'a Cell,
     /// What is shown of it.
     pub view: &'a CellView,
+}
+
+fn by_key_without_company(cells: &[Cell]) -> HashMap<Factors, usize> {
+    let mut found = HashMap::new();
+    let has_company = |c: &Cell| c.factors.get(factor::COMPANY).is_some();
+    for (at, cell) in cells.iter().enumerate().filter(|(_, c)| has_company(c)) {
+        let key = cell.factors.clone().without(factor::COMPANY);
+        found.entry(key).or_insert(at);
+    }
+    found
 }

@@ -118,14 +118,16 @@ impl<'a> OfUse<'a> {
     /// What the profile was judged with: once, or in each of `places` where that differs.
     pub(crate) fn judged_with(&self, places: &[String]) -> Option<String> {
         let mut methods: Vec<(String, Vec<&str>)> = Vec::new();
+        let mut known = HashMap::new();
         for (place, p) in places.iter().zip(&self.at) {
             let Some(method) = p.and_then(|p| method(p, false)) else {
                 continue;
             };
-            match methods.iter_mut().find(|(known, _)| *known == method) {
-                Some((_, places)) => places.push(place),
-                None => methods.push((method, vec![place])),
-            }
+            let at = *known.entry(method).or_insert_with_key(|method| {
+                methods.push((method.clone(), Vec::new()));
+                methods.len() - 1
+            });
+            methods[at].1.push(place);
         }
         if let [(method, _)] = &methods[..] {
             return Some(method.clone());
@@ -409,15 +411,7 @@ fn cell_of<'a>(
     // In how much company differs from load to load.
     let method = method?.clone().without(factor::COMPANY);
     let key = method.with(factor::LOAD, v.load.as_str());
-    let in_company = |c: &&Cell| {
-        let others = c
-            .factors
-            .iter()
-            .filter(|(name, _)| *name != factor::COMPANY);
-        others.eq(key.iter())
-    };
-    let cell = data.cell(&key);
-    cell.or_else(|| data.cells().iter().find(in_company))
+    data.cell(&key).or_else(|| data.cell_in_company(&key))
 }
 
 /// From the start of the run to the end of its last trial.

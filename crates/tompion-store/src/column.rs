@@ -45,9 +45,23 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// What a file's column is of; `None` for what no table of ours holds.
+    /// What a file's column is of; `None` for what no table of ours holds. A decimal, a day or a moment is no number of
+    /// what a table counts in.
     pub(super) fn of(column: &ColumnDescriptor) -> Option<Self> {
-        if column.max_rep_level() != 0 || column.max_def_level() > 1 {
+        let is_nested = column.path().parts().len() > 1;
+        if column.max_rep_level() != 0 || column.max_def_level() > 1 || is_nested {
+            return None;
+        }
+        let is_text = column.physical_type() == Physical::BYTE_ARRAY;
+        let is_number = || {
+            let logical = column.logical_type_ref();
+            let older = column.converted_type().to_string();
+            matches!(logical, None | Some(LogicalType::Integer(_)))
+                && ["NONE", "INT_", "UINT_"]
+                    .iter()
+                    .any(|of| older.starts_with(of))
+        };
+        if !is_text && !is_number() {
             return None;
         }
         let unsigned = |bits: i8| match column.logical_type_ref() {
@@ -406,6 +420,11 @@ pub(super) fn form_of_checksum(stated: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use parquet::schema::parser::parse_message_type;
+    use parquet::schema::types::SchemaDescriptor;
+
     use super::*;
 
     #[test]
@@ -442,5 +461,41 @@ mod tests {
             Column::whole("e", Data::Boolean(vec![true, false])),
         ];
         assert_eq!(checksum(2, &columns), "efb7488d");
+    }
+
+    #[test]
+    fn what_counts_in_a_unit_of_its_own_is_no_number() {
+        let of = |column: &str| {
+            let schema = parse_message_type(&format!("message m {{ {column} }}")).unwrap();
+            Kind::of(&SchemaDescriptor::new(Arc::new(schema)).column(0))
+        };
+        for (column, kind) in [
+            ("REQUIRED INT64 a;", Kind::Int64),
+            ("REQUIRED INT64 a (INT_64);", Kind::Int64),
+            ("REQUIRED INT64 a (INTEGER(64,true));", Kind::Int64),
+            ("REQUIRED INT64 a (UINT_64);", Kind::UInt64),
+            ("REQUIRED INT32 a (INTEGER(8,true));", Kind::Int32),
+            ("REQUIRED INT32 a (UINT_32);", Kind::UInt32),
+            ("OPTIONAL DOUBLE a;", Kind::Double),
+            ("REQUIRED BOOLEAN a;", Kind::Boolean),
+            ("REQUIRED BYTE_ARRAY a (UTF8);", Kind::Text),
+            ("REQUIRED BYTE_ARRAY a (STRING);", Kind::Text),
+        ] {
+            assert_eq!(of(column), Some(kind), "{column}");
+        }
+        for column in [
+            "REQUIRED INT64 a (DECIMAL(18,3));",
+            "REQUIRED INT64 a (TIMESTAMP(MICROS,true));",
+            "REQUIRED INT64 a (TIMESTAMP_MILLIS);",
+            "REQUIRED INT64 a (TIME(NANOS,false));",
+            "REQUIRED INT32 a (DATE);",
+            "REQUIRED INT32 a (TIME_MILLIS);",
+            "OPTIONAL GROUP b { REQUIRED BYTE_ARRAY a (UTF8); }",
+            "REQUIRED GROUP b { REQUIRED INT64 a; }",
+            "REQUIRED BYTE_ARRAY a (JSON);",
+            "REQUIRED BYTE_ARRAY a;",
+        ] {
+            assert_eq!(of(column), None, "{column}");
+        }
     }
 }

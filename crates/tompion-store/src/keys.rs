@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tompion_model::Factors;
+use tompion_model::{Factors, factor};
 
 use super::limits;
 use crate::error::Fault;
@@ -107,6 +107,33 @@ impl Keys {
     }
 }
 
+/// Factors that say where and beside what something was measured: a use has a verdict for each combination of their levels.
+const JUDGED_BY: [&str; 4] = [
+    factor::PLATFORM,
+    factor::PLACEMENT,
+    factor::GUEST,
+    factor::LOAD,
+];
+
+impl Keys {
+    /// Refuses so many uses of a run's own where a report would have more to say of them than it holds.
+    pub(super) fn check_uses(&self, uses: usize) -> Result<(), Fault> {
+        let judged_at = self
+            .seen
+            .keys()
+            .map(|key| JUDGED_BY.map(|name| key.get(name)));
+        let judged_at = judged_at.collect::<BTreeSet<_>>().len() as u64;
+        let most = limits::OWN_VERDICTS;
+        match judged_at.saturating_mul(uses as u64) > most {
+            true => Err(format!(
+                "{uses} uses of its own, to be judged at {judged_at} loads and places: at most {most} of both together are"
+            )
+            .into()),
+            false => Ok(()),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -122,6 +149,24 @@ mod tests {
         (0..256).for_each(|name| keys.add(&of(name)).unwrap());
         let why = keys.add(&of(256)).unwrap_err().to_string();
         assert_eq!(why, "more than 256 names of factors");
+    }
+
+    #[test]
+    fn uses_of_ones_own_are_no_more_than_a_report_holds_verdicts_of() {
+        let cell = |place: u64, method: u64| {
+            let key = key(place % 10, 4).with(factor::PLATFORM, place.to_string());
+            key.with("method", method.to_string())
+        };
+        let all: Vec<Factors> = (0..512).map(|i| cell(i / 2, i % 2)).collect();
+        let keys = Keys::of(all.iter()).unwrap();
+        keys.check_uses(64).unwrap();
+        let more = cell(1024, 0);
+        let keys = Keys::of(all.iter().chain([&more])).unwrap();
+        let why = keys.check_uses(64).unwrap_err().to_string();
+        assert!(
+            why.contains("at 257 loads and places: at most 16384"),
+            "{why}"
+        );
     }
 
     #[test]

@@ -18,6 +18,10 @@ pub(super) const VALUES_OF_OTHERS: u64 = 1 << 18;
 /// its own, take it 215 MiB for a page.
 pub(super) const CELLS: u64 = 5 << 9;
 
+/// Verdicts by uses of a run's own: of each use wherever and under whichever load anything was measured. A report tells of
+/// each: a page of twice as many takes 283 MB.
+pub(super) const OWN_VERDICTS: u64 = 1 << 14;
+
 /// Trials of one cell: some of what is reckoned of them takes the square of their number. As many as were measured are
 /// not more, since their descriptions would find no room.
 pub(super) const TRIALS_OF_CELL: u64 = 1 << 13;
@@ -67,7 +71,7 @@ pub(super) struct RowLimit {
     /// Rows whatever the size.
     free: u64,
     /// Rows for each byte.
-    per_byte: u64,
+    pub(super) per_byte: u64,
 }
 
 /// Of one table. A trial that this program measures keeps at most half of the free ones.
@@ -102,6 +106,22 @@ pub(super) const OF_TEXTS: RowLimit = RowLimit {
     what: "a table",
     unit: "bytes of text",
     free: 1 << 26,
+    per_byte: 64,
+};
+
+/// The pages of a table in which texts lie, unpacked: a text that no row has is in memory, too.
+pub(super) const OF_UNPACKED_TEXTS: RowLimit = RowLimit {
+    what: "a table",
+    unit: "bytes of pages with texts",
+    free: 1 << 26,
+    per_byte: 8,
+};
+
+/// The texts of all tables of a run, as well: a checksum goes through each where it stands.
+pub(super) const OF_TEXTS_OF_RUN: RowLimit = RowLimit {
+    what: "a run",
+    unit: "bytes of text",
+    free: 1 << 32,
     per_byte: 64,
 };
 

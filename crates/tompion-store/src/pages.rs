@@ -15,16 +15,20 @@ use super::thrift::{self, Fields, Input, general, varint};
 const UNPACKED: i64 = 22;
 /// Bytes that are there beside that, such as lengths.
 const BESIDE: i64 = 64;
-/// Goes through the headers of a column chunk's pages.
+/// Bytes of a dictionary, of whose values a table may need one: those that writers make end at a few MiB.
+const DICTIONARY: i64 = 1 << 26;
+
+/// Goes through the headers of a column chunk's pages, and says how many bytes they are unpacked.
 ///
 /// # Errors
 /// A page that lies outside of the chunk, says that it holds more than unpacking could give, or
-/// has more values than its table has rows.
-pub(super) fn check_headers(file: &File, chunk: &ColumnChunkMetaData, rows: u64) -> Result<()> {
+/// has more values than its table has rows; a dictionary that is larger than any.
+pub(super) fn check_headers(file: &File, chunk: &ColumnChunkMetaData, rows: u64) -> Result<u64> {
     let (start, length) = chunk.byte_range();
     let end = start.checked_add(length);
     let end = end.ok_or_else(|| general("a column lies beyond all files"))?;
     let mut input = Input::new(file, "the header of a page", start, end);
+    let mut unpacked = 0_u64;
     while input.at < end {
         let header = Header::read(&mut input)?;
         let is_packed = chunk.compression() != Compression::UNCOMPRESSED;
@@ -38,6 +42,13 @@ pub(super) fn check_headers(file: &File, chunk: &ColumnChunkMetaData, rows: u64)
                 header.packed, header.unpacked
             )));
         }
+        if header.is_dictionary && header.unpacked > DICTIONARY {
+            return Err(general(format!(
+                "a dictionary of {} bytes, at most {DICTIONARY} are read",
+                header.unpacked
+            )));
+        }
+        unpacked = unpacked.saturating_add(header.unpacked.cast_unsigned());
         let values = header.values.unwrap_or(0);
         let most = match header.is_dictionary {
             true => header.unpacked / width(chunk.column_type()),
@@ -50,7 +61,7 @@ pub(super) fn check_headers(file: &File, chunk: &ColumnChunkMetaData, rows: u64)
         }
         input.skip(header.packed.cast_unsigned())?;
     }
-    Ok(())
+    Ok(unpacked)
 }
 
 /// The fewest bytes of a plain value.
@@ -139,6 +150,14 @@ impl Checked {
     fn check(&self, page: &Page) -> Result<()> {
         let encoding = match page {
             Page::DictionaryPage { .. } => return Ok(()),
+            // Before such levels stands no length, so that the values begin elsewhere.
+            Page::DataPage {
+                def_level_encoding, ..
+            } if self.has_levels && *def_level_encoding != Encoding::RLE => {
+                return Err(general(format!(
+                    "levels written as {def_level_encoding} are not read; write them as RLE"
+                )));
+            }
             Page::DataPage { encoding, .. } | Page::DataPageV2 { encoding, .. } => *encoding,
         };
         match encoding {

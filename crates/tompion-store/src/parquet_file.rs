@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use parquet::basic::{Compression, Encoding, Repetition};
+use parquet::basic::{Compression, Encoding};
 use parquet::column::reader::{get_column_reader, get_typed_column_reader};
 use parquet::column::writer::{ColumnCloseResult, get_typed_column_writer_mut};
 use parquet::data_type::{BoolType, ByteArrayType, DoubleType, Int32Type, Int64Type};
@@ -343,6 +343,11 @@ impl ParquetFile {
         self.damaged(&format!("unreadable ({error})"))
     }
 
+    fn unreadable_column(&self, name: &str, error: &ParquetError) -> Error {
+        let damage = || self.damaged(&format!("unreadable column `{name}` ({error})"));
+        by_system(&self.path, error).unwrap_or_else(damage)
+    }
+
     fn described(&self) -> &SchemaDescriptor {
         self.reader.metadata().file_metadata().schema_descr()
     }
@@ -392,6 +397,8 @@ impl ParquetFile {
         limits::OF_VALUES
             .check(values, self.bytes)
             .map_err(|why| Error::invalid(&self.path, why.to_string()))?;
+        let texts = columns.iter().filter(|(_, _, kind)| *kind == Kind::Text);
+        self.check_texts(group, rows, texts.map(|(index, ..)| *index))?;
         let read = |(index, _, kind)| self.read(group, rows, index, kind);
         let read: Result<Vec<Column>> = columns.into_iter().map(read).collect();
         self.with_texts_within_limits(read?)
@@ -445,8 +452,11 @@ impl ParquetFile {
         wanted: &[(&str, Kind)],
     ) -> Result<Vec<Column>> {
         let schema = self.described();
+        let place = |name: &str| schema.columns().iter().position(|c| c.name() == name);
+        let texts = wanted.iter().filter(|(_, kind)| *kind == Kind::Text);
+        self.check_texts(group, rows, texts.filter_map(|(name, _)| place(name)))?;
         let column = |&(name, kind): &(&str, Kind)| {
-            let found = schema.columns().iter().position(|c| c.name() == name);
+            let found = place(name);
             match found.map(|i| (i, Kind::of(&schema.column(i)))) {
                 Some((i, Some(found))) if found == kind => self.read(group, rows, i, kind),
                 Some(_) => Err(self.damaged(&format!(
@@ -458,6 +468,46 @@ impl ParquetFile {
         };
         let read: Result<Vec<Column>> = wanted.iter().map(column).collect();
         self.with_texts_within_limits(read?)
+    }
+
+    /// How many bytes the pages of a table are unpacked.
+    pub(super) fn unpacked(&self, group: u32, rows: u64) -> Result<u64> {
+        self.unpacked_of(group, rows, 0..self.described().num_columns())
+    }
+
+    fn unpacked_of(
+        &self,
+        group: u32,
+        rows: u64,
+        mut columns: impl Iterator<Item = usize>,
+    ) -> Result<u64> {
+        if rows == 0 {
+            return Ok(0);
+        }
+        let all = self.group(group, rows);
+        let all = all.map_err(|e| self.unreadable(&e))?.columns();
+        columns.try_fold(0, |sum: u64, index| {
+            let Some(chunk) = all.get(index) else {
+                return Ok(sum);
+            };
+            let unpacked = pages::check_headers(&self.file, chunk, rows);
+            let unpacked =
+                unpacked.map_err(|e| self.unreadable_column(chunk.column_descr().name(), &e))?;
+            Ok(sum.saturating_add(unpacked))
+        })
+    }
+
+    /// Refuses pages of texts that are longer than all that a table holds of them: they are in memory together.
+    fn check_texts(
+        &self,
+        group: u32,
+        rows: u64,
+        columns: impl Iterator<Item = usize>,
+    ) -> Result<()> {
+        let unpacked = self.unpacked_of(group, rows, columns)?;
+        limits::OF_UNPACKED_TEXTS
+            .check(unpacked, self.bytes)
+            .map_err(|why| self.refused(&why.to_string()))
     }
 
     fn read(&self, group: u32, rows: u64, index: usize, kind: Kind) -> Result<Column> {
@@ -474,10 +524,7 @@ impl ParquetFile {
         caught(&self.path, || {
             self.read_group(group, rows, index, &name, kind)
         })?
-        .map_err(|e| {
-            let damage = || self.damaged(&format!("unreadable column `{name}` ({e})"));
-            by_system(&self.path, &e).unwrap_or_else(damage)
-        })
+        .map_err(|e| self.unreadable_column(&name, &e))
     }
 
     fn read_group(
@@ -499,7 +546,7 @@ impl ParquetFile {
         let group = group as usize;
         let rows = rows as usize;
         let described = self.described().column(index);
-        let optional = described.self_type().get_basic_info().repetition() == Repetition::OPTIONAL;
+        let optional = described.max_def_level() > 0;
         let mut levels: Option<Vec<i16>> = optional.then(Vec::new);
         macro_rules! read {
             ($type:ty) => {{

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tompion_stats::Distribution;
 
-use super::column::{form_of_checksum, hexadecimal};
+use super::column::{Kind, form_of_checksum, hexadecimal};
 use super::directory::Directory;
 use super::json_size::JsonSize;
 use super::keys::Keys;
@@ -146,18 +146,6 @@ impl Run {
         settled(look, |identity| Self::open_once(directory, identity))
     }
 
-    /// The bytes of the `run.json` that the record is from.
-    ///
-    /// # Errors
-    /// A run that was finished or went on since it was opened, and whatever the system refuses.
-    pub fn description(&self) -> Result<Vec<u8>> {
-        let bytes = run_json::bytes(self.directory())?;
-        match identity(self.directory()) == self.identity {
-            true => Ok(bytes),
-            false => Err(self.went_on()),
-        }
-    }
-
     fn went_on(&self) -> Error {
         let why = "the run went on or was finished while it was read; read it again";
         Error::invalid(self.path(), why)
@@ -180,10 +168,12 @@ impl Run {
             run.recover(places, links, found.size)?;
         }
         Keys::of(run.record.trials.iter().map(|trial| &trial.factors))
+            .and_then(|keys| keys.check_uses(run.record.header.profiles.len()))
             .map_err(|why| Error::invalid(directory.path(), why.to_string()))?;
         magnitudes::check(&run.record)
             .map_err(|why| Error::invalid(&directory.path().join(RUN_FILE), why.to_string()))?;
         run.bytes = run.check_rows()?;
+        run.tables.texts = Mutex::new(Texts::in_files_of(run.bytes));
         Ok(run)
     }
 
@@ -424,7 +414,18 @@ impl Run {
         limits::OF_FILLING.check(all, bytes)
     }
 
-    /// How many values a trial's side tables hold, by what their files announce: so much of them is
+    /// How many bytes the pages of a trial's tables are once they are unpacked, by what their headers say, which is held to them.
+    ///
+    /// # Errors
+    /// Damage of a file.
+    pub fn unpacked_bytes(&self, trial: &Trial) -> Result<u64> {
+        trial.tables.values().try_fold(0, |sum: u64, at| {
+            let unpacked = self.tables.file(at)?.unpacked(at.row_group, at.rows)?;
+            Ok(sum.saturating_add(unpacked))
+        })
+    }
+
+    /// How many values a trial's side tables hold, by what their files announce, a text as three: so much of them is
     /// in memory once [`Run::data`] has read them.
     ///
     /// # Errors
@@ -477,6 +478,32 @@ pub(super) struct Tables {
     /// Their lengths, in bytes.
     sizes: BTreeMap<String, u64>,
     chunks: Mutex<Chunks>,
+    texts: Mutex<Texts>,
+}
+
+/// The texts of all tables that were read so far, each trial's counted once, in bytes.
+#[derive(Debug, Default)]
+struct Texts {
+    /// Bytes of the run's files.
+    files: u64,
+    of_trials: BTreeMap<u32, u64>,
+    all: u64,
+}
+
+impl Texts {
+    fn in_files_of(files: u64) -> Self {
+        Self {
+            files,
+            ..Self::default()
+        }
+    }
+
+    /// Counts those of a trial; says that they are more than a run has.
+    fn add(&mut self, trial: u32, bytes: u64) -> std::result::Result<(), Fault> {
+        let before = self.of_trials.insert(trial, bytes).unwrap_or(0);
+        self.all = (self.all - before).saturating_add(bytes);
+        limits::OF_TEXTS_OF_RUN.check(self.all, self.files)
+    }
 }
 
 /// What the footers of a run's files describe, each counted once.
@@ -524,6 +551,7 @@ impl Tables {
             files: files.iter().map(unopened).collect(),
             sizes: files.iter().map(|f| (f.file.clone(), f.bytes)).collect(),
             chunks: Mutex::default(),
+            texts: Mutex::default(),
         })
     }
 
@@ -629,7 +657,7 @@ impl Tables {
 
     /// [`Run::side_values`].
     fn side_values(&self, trial: &Trial) -> Result<u64> {
-        self.values_of(&self.side_files(trial)?)
+        self.values_of(&self.side_files(trial)?, AS_TEXT)
     }
 
     /// A trial's side tables, and the file that each is in: opened once, since its footer is gone through each time.
@@ -638,9 +666,17 @@ impl Tables {
         side_tables(trial).map(opened).collect()
     }
 
-    fn values_of(&self, tables: &[SideFile<'_>]) -> Result<u64> {
+    /// Values of tables, a text as so many.
+    fn values_of(&self, tables: &[SideFile<'_>], text: u64) -> Result<u64> {
         tables.iter().try_fold(0, |sum: u64, (_, at, file)| {
-            let columns = file.side_columns()?.len() as u64;
+            let columns = file
+                .side_columns()?
+                .into_iter()
+                .map(|(_, _, kind)| match kind {
+                    Kind::Text => text,
+                    _ => 1,
+                });
+            let columns: u64 = columns.sum();
             // In version 1 the record does not say.
             let rows = match self.version > 1 {
                 true => at.rows,
@@ -652,7 +688,7 @@ impl Tables {
 
     /// Refuses side tables that together hold more values than files of their size, before any is read.
     fn check_values(&self, trial: &Trial, tables: &[SideFile<'_>]) -> Result<()> {
-        let values = self.values_of(tables)?;
+        let values = self.values_of(tables, 1)?;
         let mut files = BTreeMap::new();
         for (_, at, file) in tables {
             files.insert(&at.file, file.bytes());
@@ -683,8 +719,15 @@ impl Tables {
         let side_files = self.side_files(trial)?;
         self.check_values(trial, &side_files)?;
         let mut tables = SideTables::new();
+        let mut texts = 0_u64;
         for (name, at, file) in side_files {
             let columns = trial_files::read_table(&file, name, at, None)?;
+            let of_table = columns.iter().map(column::Column::text_bytes);
+            texts = of_table.fold(texts, u64::saturating_add);
+            let mut all = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
+            all.add(trial.id, texts)
+                .map_err(|why| file.refused(&why.to_string()))?;
+            drop(all);
             let table = column::to_side_table(columns)
                 .map_err(|e| file.damaged(&format!("unreadable table `{name}` ({e})")))?;
             // Tables of probes that this version does not know are kept as they are.
@@ -702,6 +745,9 @@ impl Tables {
         })
     }
 }
+
+/// What a text takes in memory while it is read and written, in numbers that do.
+const AS_TEXT: u64 = 3;
 
 /// A side table, and the file that it is in.
 type SideFile<'t> = (&'t str, &'t TableRef, Arc<ParquetFile>);

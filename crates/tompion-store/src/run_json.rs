@@ -127,11 +127,6 @@ fn parsed(path: &Path, text: String) -> Result<(RunRecord, u64, JsonSize)> {
     Ok((record, version, size))
 }
 
-/// All of the file, as it is.
-pub(super) fn bytes(directory: &Directory) -> Result<Vec<u8>> {
-    read_text(directory, &directory.path().join(RUN_FILE)).map(String::into_bytes)
-}
-
 fn read_text(directory: &Directory, path: &Path) -> Result<String> {
     let file = directory.read(RUN_FILE).map_err(|e| match e.kind() {
         std::io::ErrorKind::NotFound => {

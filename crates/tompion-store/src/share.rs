@@ -60,6 +60,11 @@ pub(super) fn check(
         .and_then(|()| check_description(trial, share.descriptions))
         .and_then(|()| limits::OF_VALUES.check(values, of_sides))
         .and_then(|()| limits::OF_RUN.share(share.of).check(rows, bytes))
+        .and_then(|()| {
+            let texts = data.tables.values().map(text_bytes);
+            let texts = texts.fold(0, u64::saturating_add);
+            limits::OF_TEXTS_OF_RUN.share(share.of).check(texts, bytes)
+        })
         .and_then(|()| limits::OF_FILLING.share(share.of).check(missed, bytes))
         .and_then(|()| magnitudes::check_trial("its trial", trial, trials))
         .and_then(|()| magnitudes::check_data(data, trials)))
@@ -84,11 +89,16 @@ fn check_table(rows: u64, side: Option<&SideTable>, bytes: u64) -> std::result::
     let Some(side) = side else {
         return Ok(());
     };
+    limits::OF_TEXTS.check(text_bytes(side), bytes)
+}
+
+/// Its texts, each as often as it stands there, in bytes.
+fn text_bytes(side: &SideTable) -> u64 {
     let texts = side.columns().iter().map(|column| match &column.values {
         Values::Text(texts) => texts.iter().flatten().map(|t| t.len() as u64).sum(),
         _ => 0_u64,
     });
-    limits::OF_TEXTS.check(texts.fold(0, u64::saturating_add), bytes)
+    texts.fold(0, u64::saturating_add)
 }
 
 fn bytes_of_pages(directory: &Directory, at: &TableRef) -> Result<u64> {
@@ -104,17 +114,21 @@ fn bytes_of_pages(directory: &Directory, at: &TableRef) -> Result<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::limits::{OF_FILLING, OF_RUN};
+    use super::super::limits::{OF_FILLING, OF_RUN, OF_TEXTS_OF_RUN};
 
     #[test]
     fn all_shares_together_are_no_more_than_the_whole() {
         for of in [0_u64, 1, 3, 1000, 1 << 40] {
-            for (limit, whole) in [(&OF_RUN, 1_u64 << 25), (&OF_FILLING, 1 << 28)] {
+            for (limit, whole) in [
+                (&OF_RUN, 1_u64 << 25),
+                (&OF_FILLING, 1 << 28),
+                (&OF_TEXTS_OF_RUN, 1 << 32),
+            ] {
                 let share = limit.share(of);
                 let most = whole / of.max(1);
                 assert!(share.check(most, 0).is_ok() && share.check(most + 1, 0).is_err());
                 // What takes bytes has its own.
-                assert!(share.check(most + 32, 1).is_ok());
+                assert!(share.check(most + limit.per_byte, 1).is_ok());
             }
         }
     }

@@ -145,7 +145,7 @@ impl RunWriter {
     /// holds nothing changes but its `run_id`.
     ///
     /// # Errors
-    /// Damage of `run`, and as [`RunWriter::create`]; what is written by then stays.
+    /// Damage of `run`, and as [`RunWriter::create`] and [`RunWriter::save`]; nothing is left of it then.
     pub fn copy(run: &Run, directory: &Path) -> Result<Directory> {
         Self::copy_changed(run, directory, |_, data| Ok(data), |_| Ok(Vec::new()))
     }
@@ -154,36 +154,60 @@ impl RunWriter {
     /// behind its own: `further` makes them of each trial. Gives the new directory, by whatever name it goes by now.
     ///
     /// # Errors
-    /// As [`RunWriter::copy`] and [`RunWriter::save`], and those of `change` and `further`; what is
-    /// written by then stays.
+    /// As [`RunWriter::copy`], and those of `change` and `further`.
     pub fn copy_changed<E: From<Error>>(
         run: &Run,
         directory: &Path,
+        change: impl FnMut(&Trial, TrialData) -> std::result::Result<TrialData, E>,
+        further: impl FnMut(&Trial) -> std::result::Result<Vec<(TrialDraft, TrialData)>, E>,
+    ) -> std::result::Result<Directory, E> {
+        let was_there = directory.symlink_metadata().is_ok();
+        let mut writer = Self::create(directory, run.record().header.clone())?;
+        match writer.take_all_of(run, change, further) {
+            Ok(()) => Ok(writer.directory.clone()),
+            Err(why) => {
+                writer.undo(was_there);
+                Err(why)
+            }
+        }
+    }
+
+    fn take_all_of<E: From<Error>>(
+        &mut self,
+        run: &Run,
         mut change: impl FnMut(&Trial, TrialData) -> std::result::Result<TrialData, E>,
         mut further: impl FnMut(&Trial) -> std::result::Result<Vec<(TrialDraft, TrialData)>, E>,
-    ) -> std::result::Result<Directory, E> {
+    ) -> std::result::Result<(), E> {
         let record = run.record();
-        let mut writer = Self::create(directory, record.header.clone())?;
         for trial in &record.trials {
             let data = change(trial, run.data(trial)?)?;
-            writer.save(trial.clone().into(), &data)?;
+            self.save(trial.clone().into(), &data)?;
         }
         for trial in &record.trials {
             for (draft, data) in further(trial)? {
-                writer.save(draft, &data)?;
+                self.save(draft, &data)?;
             }
         }
-        let to = &mut writer.record;
+        let to = &mut self.record;
         to.notes.clone_from(&record.notes);
         to.throttling.clone_from(&record.throttling);
         to.cpu_use_before.clone_from(&record.cpu_use_before);
         to.clock_readings.clone_from(&record.clock_readings);
         to.holds.clone_from(&record.holds);
         to.platforms.clone_from(&record.platforms);
-        writer.finish(record.status)?;
-        writer.record.finished_at.clone_from(&record.finished_at);
-        writer.checkpoint()?;
-        Ok(writer.directory.clone())
+        self.finish(record.status)?;
+        self.record.finished_at.clone_from(&record.finished_at);
+        self.checkpoint()?;
+        Ok(())
+    }
+
+    /// Ends a run that came to nothing, and removes it.
+    fn undo(mut self, keep_directory: bool) {
+        // What is left harms nothing.
+        let gathered = gather::file_names(&self.record.trials);
+        let _ = self.directory.remove_from(|name| gathered.contains(name));
+        let _ = self.take_back(0);
+        self.discard(keep_directory);
     }
 
     fn of(directory: &Directory, record: RunRecord, turn: Option<Turn>) -> Self {
@@ -362,8 +386,10 @@ impl RunWriter {
         let period_ns = draft.measurement.period_ns;
         limits::check_period(period_ns).or_else(fault)?;
         magnitudes::check_missed(&data.samples, period_ns).or_else(fault)?;
+        // Where all samples are kept they have no bins.
         let ours = [table::SAMPLES, table::BINS, table::HISTOGRAMS];
-        let most = limits::TABLES - ours.len();
+        let without = usize::from(data.bins.is_none());
+        let most = limits::TABLES - ours.len() + without;
         if data.tables.len() > most {
             let found = data.tables.len();
             return wrong(format!("{found} side tables; a trial has at most {most}"));

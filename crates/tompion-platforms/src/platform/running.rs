@@ -2,21 +2,16 @@
 //! [`Platform::run`] does, on a thread of its own.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
 use super::{Output, Platform, Seat, Task, TaskError};
+use crate::Listener;
 use crate::leftovers::Workspace;
 use crate::network::Joined;
-use crate::signs::{Sign, sign};
-
-/// Pieces of what an instance says, of at most 4 KiB, that wait to be heard; more are lost.
-const WAITING: usize = 1024;
-/// The longest line that may be a sign, in bytes.
-const LINE: usize = 4096;
+use crate::signs::{Heard, Sign};
 
 /// What an instance needs for as long as it runs.
 pub struct Start<'a> {
@@ -46,12 +41,7 @@ pub struct Running<'scope> {
     /// Why there never was one.
     refused: Option<String>,
     stop: Arc<AtomicBool>,
-    told: Receiver<Vec<u8>>,
-    /// The line that has not ended yet.
-    begun: Vec<u8>,
-    last: Option<Sign>,
-    /// Signs so far.
-    signs: usize,
+    heard: Arc<Mutex<Heard>>,
 }
 
 impl<'scope> Running<'scope> {
@@ -61,7 +51,9 @@ impl<'scope> Running<'scope> {
         platform: &'scope dyn Platform,
         start: Start<'scope>,
     ) -> Self {
-        let (telling, told) = sync_channel(WAITING);
+        let heard = Arc::new(Mutex::new(Heard::default()));
+        let hearing = Arc::clone(&heard);
+        let telling = Listener::new(move |words| locked(&hearing).hear(words));
         let stop = Arc::clone(&start.stop);
         let begun = Builder::new().spawn_scoped(scope, move || {
             platform.run(&Task {
@@ -85,38 +77,18 @@ impl<'scope> Running<'scope> {
             thread,
             refused,
             stop,
-            told,
-            begun: Vec::new(),
-            last: None,
-            signs: 0,
+            heard,
         }
     }
 
     /// How many signs it has given.
-    pub fn signs(&mut self) -> usize {
-        self.sign();
-        self.signs
+    pub fn signs(&self) -> usize {
+        locked(&self.heard).signs
     }
 
     /// The last sign that it gave as a neighbour.
-    pub fn sign(&mut self) -> Option<Sign> {
-        // No more than can wait: who floods us keeps nobody from looking elsewhere.
-        for bytes in self.told.try_iter().take(WAITING) {
-            for byte in bytes {
-                if byte != b'\n' {
-                    if self.begun.len() < LINE {
-                        self.begun.push(byte);
-                    }
-                    continue;
-                }
-                let line = std::mem::take(&mut self.begun);
-                if let Some(sign) = sign(&String::from_utf8_lossy(&line)) {
-                    self.last = Some(sign);
-                    self.signs += 1;
-                }
-            }
-        }
-        self.last
+    pub fn sign(&self) -> Option<Sign> {
+        locked(&self.heard).last
     }
 
     /// Whether it has ended by itself.
@@ -156,6 +128,10 @@ impl<'scope> Running<'scope> {
         self.stop();
         self.wait()
     }
+}
+
+fn locked(heard: &Mutex<Heard>) -> MutexGuard<'_, Heard> {
+    heard.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Drop for Running<'_> {

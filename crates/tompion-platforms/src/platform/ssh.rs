@@ -30,7 +30,7 @@ use self::settings::SshSettings;
 /// Looking for a machine, and cleaning up on it.
 const SHORT: Duration = Duration::from_secs(90);
 /// Copying the program.
-const COPY: Duration = Duration::from_secs(900);
+const COPY: Duration = Duration::from_secs(300);
 
 // What the other machine's shell is told goes through the login shell, of which nothing
 // is known: one line, no single quotes, backslashes or exclamation marks.

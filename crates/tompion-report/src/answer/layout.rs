@@ -2,7 +2,7 @@
 
 use tompion_assess::verdict::Outcome;
 
-use super::lines::{LINES, LateLine, PLACES, alerts, head, joined, parts, trust};
+use super::lines::{LINES, LateLine, PLACES, alerts, head, joined, trust};
 use super::steps::{Step, to_do};
 use crate::data::ReportData;
 use crate::figures::plural;
@@ -41,6 +41,8 @@ const NONE_LATE: &str = "How late sleeps end is in the report.";
 
 /// What a screen says between its opening and its end.
 pub struct Body<'a> {
+    /// The parts of one machine, a line each.
+    pub parts: Vec<String>,
     /// How late sleeps are: a heading and rows.
     pub late: Vec<LateLine>,
     /// How many uses there are.
@@ -53,29 +55,46 @@ pub struct Body<'a> {
     pub nothing: &'a str,
     /// How much is decided, and what is left out.
     pub end: Vec<String>,
-    /// What its words mean, in a line, where there is room for it; may be empty.
-    pub legend: String,
+    /// What its words mean, as many lines as there is room for.
+    pub legend: Vec<String>,
     /// How many lines more follow beside the places of page and run.
     pub below: usize,
 }
 
 /// The screen, in at most [`LINES`] lines with what follows it: where these do not hold all of it, first what steps gain gives way,
 /// then remedies in the table of latencies, then uses.
-pub fn lay_out(opening: Vec<String>, body: Body<'_>, width: usize, paint: &Paint) -> String {
+pub fn lay_out(mut opening: Vec<String>, body: Body<'_>, width: usize, paint: &Paint) -> String {
     let Body {
+        parts,
         mut late,
         uses,
         fit,
         steps,
         nothing,
         end,
-        legend,
+        mut legend,
         below,
     } = body;
     let after = PLACES + below;
-    let mut legend = Some(legend).filter(|words| !words.is_empty());
     let last = usize::from(!late.is_empty()) + end.len() + 1;
-    let least = to_do(steps, nothing, width, 0, paint).len();
+    let to_do = |room| to_do(steps, nothing, width, room, paint);
+    // Uses that are required have a line each below, even where that leaves none for the parts and for what to do.
+    let n = steps.len() as u64;
+    let in_short = format!("Do now: {n} {}, in the report", plural(n, "step", "steps"));
+    let in_short = vec![String::new(), in_short];
+    let is_beyond = |lines: usize| below > 0 && opening.len() + lines + last + after > LINES;
+    let rows = usize::from(!parts.is_empty()) + parts.len();
+    let is_crowded = n > 0 && is_beyond(rows + to_do(0).len());
+    let has_parts = rows > 0 && !(is_crowded && is_beyond(rows + in_short.len()));
+    let to_do = |room| match is_crowded {
+        true => in_short.clone(),
+        false => to_do(room),
+    };
+    if has_parts {
+        opening.push(String::new());
+        opening.extend(parts);
+    }
+    let least = to_do(0).len();
     // An empty line precedes each of the tables and the end.
     let room = |late: &[LateLine]| {
         let late = late.len() + usize::from(!late.is_empty());
@@ -84,10 +103,8 @@ pub fn lay_out(opening: Vec<String>, body: Body<'_>, width: usize, paint: &Paint
     };
     let needed = 1 + uses.min(USES) + usize::from(uses > USES);
     // Words give way before figures.
-    if room(&late) < needed + 1 {
-        legend = None;
-    }
-    let last = last + usize::from(legend.is_some());
+    while room(&late) < needed + legend.len() && legend.pop().is_some() {}
+    let last = last + legend.len();
     let rows = late.len();
     while room(&late) < needed && late.len() > 2 {
         late.pop();
@@ -95,7 +112,7 @@ pub fn lay_out(opening: Vec<String>, body: Body<'_>, width: usize, paint: &Paint
     if below > 0 && room(&late) < needed {
         late.clear();
     }
-    let room_left = room(&late) - usize::from(legend.is_some());
+    let room_left = room(&late) - legend.len();
     let explained = match (rows, late.len()) {
         (0, _) => None,
         (_, 0) => Some(NONE_LATE.to_owned()),
@@ -120,21 +137,20 @@ pub fn lay_out(opening: Vec<String>, body: Body<'_>, width: usize, paint: &Paint
     }
     let room = LINES.saturating_sub(lines.len() + last + after);
     // What steps gain says more than an empty line.
-    let whole = to_do(steps, nothing, width, usize::MAX, paint).len();
+    let whole = to_do(usize::MAX).len();
     let is_tight = whole == room + 1;
     let room = room + usize::from(is_tight);
-    lines.extend(to_do(steps, nothing, width, room, paint));
+    lines.extend(to_do(room));
     if !is_tight {
         lines.push(String::new());
     }
     lines.extend(explained);
-    lines.extend(legend.map(|words| paint.dim(&words)));
+    lines.extend(legend.iter().map(|words| paint.dim(words)));
     lines.extend(end);
     joined(lines)
 }
 
-/// What both begin with: the machine, whether time can be trusted, why not, what must not be overlooked, and the parts
-/// of one machine.
+/// What both begin with: the machine, whether time can be trusted, why not, and what must not be overlooked.
 pub fn opening(
     data: &ReportData,
     (verdict, why): &(&str, String),
@@ -149,11 +165,6 @@ pub fn opening(
     lines.extend(cause.lines().map(|line| paint.bold(line)));
     let alerts = alerts(data, width);
     lines.extend(alerts.iter().map(|line| paint.warn(line)));
-    let parts = parts(data, width);
-    if !parts.is_empty() {
-        lines.push(String::new());
-        lines.extend(parts);
-    }
     lines
 }
 
@@ -209,6 +220,7 @@ mod tests {
         let all: Vec<usize> = (0..uses).collect();
         let steps: Vec<Step> = (0..steps).map(|_| Step::that(Mends::Clock)).collect();
         let body = Body {
+            parts: of("part", 4),
             late: late_lines.collect(),
             uses,
             fit: Box::new(move |room| {
@@ -223,11 +235,24 @@ mod tests {
             steps: &steps,
             nothing: "nothing to do.",
             end: of("end", 1),
-            legend: "legend".to_owned(),
+            legend: vec!["legend".to_owned()],
             below,
         };
         let text = lay_out(of("opening", opening), body, 80, &PAINT);
         text.lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn what_many_required_uses_leave_no_room_for_is_in_the_report() {
+        let of = |below| {
+            let lines = laid_out_before(below, 7, 4, 9, 3);
+            assert!(lines.len() + below + PLACES <= LINES, "{below}: {lines:#?}");
+            let told = lines.contains(&"Do now: 3 steps, in the report".to_owned());
+            (told, count(&lines, "part"))
+        };
+        assert_eq!(of(9), (false, 4));
+        assert_eq!(of(20), (true, 4));
+        assert_eq!(of(23), (true, 0));
     }
 
     fn count(lines: &[String], what: &str) -> usize {
@@ -236,13 +261,13 @@ mod tests {
 
     #[test]
     fn what_steps_gain_gives_way_first_then_remedies_then_uses() {
-        let roomy = laid_out(10, 4, 9, 1);
+        let roomy = laid_out(5, 4, 9, 1);
         assert_eq!(count(&roomy, "legend"), 1);
         assert!(roomy.len() + PLACES <= LINES && count(&roomy, "Late by") == 1);
         for (is_range, left_out) in [(false, 0), (false, 99), (true, 0), (true, 99)] {
             assert!(late_by(is_range, left_out).len() <= 80);
         }
-        let tight = laid_out(12, 4, 9, 3);
+        let tight = laid_out(7, 4, 9, 3);
         assert_eq!(count(&tight, "legend"), 1);
         assert!(tight.len() + PLACES <= LINES, "{tight:#?}");
         assert_eq!(
@@ -254,7 +279,7 @@ mod tests {
             [1, 4, 9]
         );
         assert!(tight.iter().any(|line| line == LATE_FROM_TO));
-        let tighter = laid_out(15, 4, 9, 3);
+        let tighter = laid_out(10, 4, 9, 3);
         assert!(tighter.len() + PLACES <= LINES, "{tighter:#?}");
         assert_eq!(
             [
@@ -268,20 +293,20 @@ mod tests {
             tighter.iter().any(|line| *line == late_by(false, 2)),
             "no range is left to explain: {tighter:#?}"
         );
-        for below in [1, 4, 9, 12] {
-            let lines = laid_out_before(below, 12, 4, 9, 2);
+        for below in [1, 4, 9, 12, 18] {
+            let lines = laid_out_before(below, 7, 4, 9, 2);
             assert!(lines.len() + below + PLACES <= LINES, "{below}: {lines:#?}");
             let is_gone = count(&lines, "late") == 0;
             assert_eq!(lines.iter().any(|line| line == NONE_LATE), is_gone);
         }
-        let none = laid_out(14, 4, 9, 0);
+        let none = laid_out(9, 4, 9, 0);
         assert_eq!(count(&none, "Do now: nothing to do."), 1);
     }
 
     #[test]
     fn of_very_many_uses_those_that_fail_come_first_and_the_others_are_counted() {
         for uses in [10, 30, 60, 1_000] {
-            let lines = laid_out(14, 4, uses, 2);
+            let lines = laid_out(9, 4, uses, 2);
             assert!(lines.len() + PLACES <= LINES, "{lines:#?}");
             let shown: Vec<&String> = lines.iter().filter(|l| l.starts_with("use ")).collect();
             let more = format!("and {} more uses in the report", uses - shown.len());
@@ -290,7 +315,7 @@ mod tests {
                 _ => assert!(lines.contains(&more) && shown.len() >= 9, "{lines:#?}"),
             }
         }
-        let lines = laid_out(14, 4, 60, 2);
+        let lines = laid_out(9, 4, 60, 2);
         let shown: Vec<&String> = lines.iter().filter(|l| l.starts_with("use ")).collect();
         assert_eq!([shown[0].as_str(), shown[1].as_str()], ["use 1", "use 3"]);
     }

@@ -1,7 +1,7 @@
 //! Lines that the answer has for one machine and for several.
 
 use tompion_assess::parts::{Part, Seen};
-use tompion_assess::verdict::{LateUnder, Lateness, ProfileVerdict};
+use tompion_assess::verdict::{LateUnder, Lateness, LoadVerdict, ProfileVerdict};
 use tompion_model::{Environment, format_duration, format_ns, level_in_words};
 
 use crate::data::ReportData;
@@ -23,7 +23,7 @@ pub const NAME: usize = 27;
 /// Columns of a verdict or a latency.
 pub const CELL: usize = 12;
 /// Columns of a limit, which follows the cells of a use.
-pub const LIMIT: usize = 15;
+pub const LIMIT: usize = 14;
 
 /// Which machine, and how it was measured.
 pub fn head(data: &ReportData, width: usize) -> Vec<String> {
@@ -75,6 +75,22 @@ pub fn late_title(lateness: &Lateness) -> String {
         "Late by, {} ({period} period)",
         quantile_name(lateness.quantile)
     )
+}
+
+/// The limit of a use, as its row has it: where its figure has many digits, these come nearer to the cell before.
+pub fn limit_in_words(judged: &LoadVerdict) -> String {
+    // Limits are round numbers: `40 µs`.
+    let exact = format_ns(judged.limit_ns);
+    let limit = match exact.split_once(' ') {
+        Some((figure, unit)) if figure.contains('.') => {
+            let figure = figure.trim_end_matches('0').trim_end_matches('.');
+            format!("{figure} {unit}")
+        }
+        _ => exact,
+    };
+    let limit = format!("{limit:>6}");
+    let told = format!("{:<5} {limit}", quantile_name(judged.quantile));
+    format!("{told:>0$}", LIMIT - 1)
 }
 
 /// The name of a use, as rows have it.
@@ -163,11 +179,11 @@ impl LateLine {
 }
 
 /// A line of the table of latencies: what was not measured has a dash.
-pub fn late_line(name: &str, cells: &[Option<LateUnder>], each: usize) -> LateLine {
+pub fn late_line(name: &str, cells: &[Option<LateUnder>], widths: Widths) -> LateLine {
     let in_words =
         |cell: &Option<LateUnder>| cell.as_ref().map_or_else(|| "-".to_owned(), late_in_words);
     LateLine {
-        text: table_row(name, cells.iter().map(in_words), each, ""),
+        text: table_row(name, cells.iter().map(in_words), widths, ""),
         has_range: cells.iter().flatten().any(LateUnder::is_range),
     }
 }
@@ -188,26 +204,46 @@ fn range_in_few_words(low_ns: f64, high_ns: f64) -> String {
     format!("{}-{} {unit}", digits(low_ns), digits(high_ns))
 }
 
-/// Columns of a cell: what the longest of these names takes, as far as all have that within `width` beside `last`.
-pub fn cell_columns<'n>(names: impl Iterator<Item = &'n str>, width: usize, last: usize) -> usize {
-    let each: Vec<usize> = names.map(|name| columns_of(&plain(name))).collect();
-    let room = width.saturating_sub(NAME + last) / each.len().max(1);
-    let longest = each.into_iter().max().unwrap_or(0);
-    longest.min(room.saturating_sub(1)).max(CELL)
+/// Columns of both tables: of the name of a row, and of each cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Widths {
+    pub name: usize,
+    pub cell: usize,
 }
 
-/// A name, right-aligned cells of so many columns, and what follows them.
+impl Widths {
+    /// What the longest of these names of cells takes, and of what is left beside them and `last` what the longest name of a row
+    /// takes.
+    pub fn within<'n>(
+        width: usize,
+        cells: impl Iterator<Item = &'n str>,
+        rows: impl Iterator<Item = String>,
+        last: usize,
+    ) -> Self {
+        let each: Vec<usize> = cells.map(|name| columns_of(&plain(name))).collect();
+        let n = each.len();
+        let room = width.saturating_sub(NAME + last) / n.max(1);
+        let longest = each.into_iter().max().unwrap_or(0);
+        let cell = longest.min(room.saturating_sub(1)).max(CELL);
+        let left = width.saturating_sub(n * (cell + 1) + last);
+        let name = rows.map(|row| columns_of(&row)).max().unwrap_or(0);
+        let name = name.min(left).max(NAME);
+        Self { name, cell }
+    }
+}
+
+/// A name, right-aligned cells, and what follows them.
 pub fn table_row(
     name: &str,
     cells: impl Iterator<Item = String>,
-    columns: usize,
+    widths: Widths,
     last: &str,
 ) -> String {
     let spaces = |text: &str, all: usize| " ".repeat(all.saturating_sub(columns_of(text)));
-    let name = cut(name, NAME);
-    let mut line = format!("{name}{}", spaces(&name, NAME));
+    let name = cut(name, widths.name);
+    let mut line = format!("{name}{}", spaces(&name, widths.name));
     for cell in cells {
-        line.push_str(&format!(" {}{cell}", spaces(&cell, columns)));
+        line.push_str(&format!(" {}{cell}", spaces(&cell, widths.cell)));
     }
     // Spaces at the end would be beyond the last column where the row is painted.
     if !last.is_empty() {
@@ -300,12 +336,36 @@ mod tests {
 
     #[test]
     fn cells_are_as_wide_as_names_where_there_is_room() {
-        let of = |names: &[&str], width| cell_columns(names.iter().copied(), width, LIMIT);
+        let within = |names: &[&str], width, row: usize| {
+            let rows = std::iter::once("x".repeat(row));
+            Widths::within(width, names.iter().copied(), rows, LIMIT)
+        };
+        let of = |names: &[&str], width| within(names, width, 1).cell;
         let three = ["idle", "cpu:level=90,cpus=1", "network"];
         assert_eq!(of(&["idle", "busy", "network"], 100), CELL);
         assert_eq!(of(&three, 100), 18);
         assert_eq!(of(&three, 80), CELL);
         assert_eq!(of(&three, 200), 19);
         assert_eq!(of(&[], 80), CELL);
+        // What they leave is for long names of uses.
+        let usual = ["idle", "busy", "network"];
+        for (width, row, name) in [(80, 40, NAME), (100, 40, 40), (100, 99, 47), (100, 9, NAME)] {
+            assert_eq!(within(&usual, width, row).name, name, "{width}, {row}");
+        }
+    }
+
+    #[test]
+    fn a_limit_stands_apart_from_the_cell_before_it_where_its_figure_is_short() {
+        let of = |limit_ns| {
+            limit_in_words(&LoadVerdict {
+                limit_ns,
+                quantile: 0.999,
+                ..LoadVerdict::default()
+            })
+        };
+        assert_eq!(of(40e3), " p99.9  40 \u{b5}s");
+        assert_eq!(of(1.2e3), " p99.9 1.2 \u{b5}s");
+        assert_eq!(of(781_250.0), " p99.9 781 \u{b5}s");
+        assert_eq!(of(1.25e6), "p99.9 1.25 ms");
     }
 }

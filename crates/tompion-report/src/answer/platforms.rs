@@ -13,7 +13,7 @@ use super::cause::{self, Machines};
 use super::fit::{Fit, clock_is_off, taken, tightest, trusted, with_figure};
 use super::layout::{Body, lay_out, opening, uses_in};
 use super::lines::{
-    CELL, LateLine, MOST_LOADS, NAME, cell_columns, cut, late_line, late_title, table_row,
+    CELL, LateLine, MOST_LOADS, NAME, Widths, cut, late_line, late_title, parts, table_row,
     use_title,
 };
 use super::steps::{Shown, Step, steps, with};
@@ -75,13 +75,15 @@ impl<'a> Platforms<'a> {
         // As many columns as there is room for.
         let columns = ((width - NAME) / (CELL + 1)).min(self.by_place.places.len());
         let shown = self.by_place.places.iter().take(columns);
+        let titles = self.by_place.uses.iter().map(|u| use_title(u.first()));
         let cells = Columns {
             n: columns,
-            each: cell_columns(shown.map(String::as_str), width, 0),
+            each: Widths::within(width, shown.map(String::as_str), titles, 0),
         };
         let opening = opening(self.data, &self.verdict(), &self.cause(), width, paint);
         let is_fault = |found: &Vec<Culprit>| found.iter().any(Culprit::is_fault);
         let body = Body {
+            parts: parts(self.data, width),
             late: self.late(cells, paint),
             uses: self.by_place.uses.len(),
             fit: Box::new(move |room| self.fit(cells, room, paint)),
@@ -91,7 +93,7 @@ impl<'a> Platforms<'a> {
                 false => "nothing to do.",
             },
             end: self.end(cells, width),
-            legend: String::new(),
+            legend: Vec::new(),
             below,
         };
         lay_out(opening, body, width, paint)
@@ -254,14 +256,14 @@ impl<'a> Platforms<'a> {
 
 /// Whether a column is too narrow for a name; two that are cut could be taken for one another.
 fn is_long(place: &str, columns: Columns) -> bool {
-    plain(place).chars().count() > columns.each
+    plain(place).chars().count() > columns.each.cell
 }
 
 /// The columns of both tables: how many, and how wide each is.
 #[derive(Clone, Copy)]
 struct Columns {
     n: usize,
-    each: usize,
+    each: Widths,
 }
 
 /// Where a use was judged: the platform, where there are several, and placement and guest.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
+use std::ops::Range;
 
 use serde_json::Value;
 use tompion_model::{OwnProfile, RunRecord, factor};
@@ -130,7 +131,10 @@ impl Names {
     /// A host's name, and what stands before its first point.
     fn host(&mut self, name: &str) {
         self.add(name);
-        self.add(name.split('.').next().unwrap_or_default());
+        // The first number of an address is nobody's name.
+        if name.parse::<IpAddr>().is_err() {
+            self.add(name.split('.').next().unwrap_or_default());
+        }
     }
 
     fn add(&mut self, name: &str) {
@@ -205,26 +209,28 @@ impl Names {
 
     /// A harmless text without the words that name somebody after all.
     pub(super) fn clean(&mut self, text: &str) -> String {
-        let mut out = String::with_capacity(text.len());
-        let mut at = 0;
         // Before shorter ones are looked for, which would be found in it.
-        for address in words::whole_addresses(text) {
-            out.push_str(&self.clean_in_parts(&text[at..address.start]));
-            out.push_str(&self.numbered("address", &text[address.clone()]));
-            at = address.end;
-        }
-        out + &self.clean_in_parts(&text[at..])
+        self.without_addresses(text, words::whole_addresses(text), |names, between| {
+            let addresses = words::addresses_in_parts(between);
+            names.without_addresses(between, addresses, Self::clean_words)
+        })
     }
 
-    fn clean_in_parts(&mut self, text: &str) -> String {
+    /// A text in which a number stands for each of these addresses, and what lies between them is cleaned by `clean`.
+    fn without_addresses(
+        &mut self,
+        text: &str,
+        addresses: Vec<Range<usize>>,
+        clean: impl Fn(&mut Self, &str) -> String,
+    ) -> String {
         let mut out = String::with_capacity(text.len());
         let mut at = 0;
-        for address in words::addresses_in_parts(text) {
-            out.push_str(&self.clean_words(&text[at..address.start]));
+        for address in addresses {
+            out.push_str(&clean(self, &text[at..address.start]));
             out.push_str(&self.numbered("address", &text[address.clone()]));
             at = address.end;
         }
-        out + &self.clean_words(&text[at..])
+        out + &clean(self, &text[at..])
     }
 
     fn clean_words(&mut self, text: &str) -> String {
@@ -348,9 +354,14 @@ fn holds_address(word: &str) -> bool {
             p.parse::<u8>()
                 .map_or_else(|_| (*p).to_owned(), |n| n.to_string())
         };
-        parts.len() == 4
-            && parts.iter().all(is_octet)
-            && is_one_address(&parts.iter().map(plain).collect::<Vec<_>>().join("."))
+        // Behind it may stand a port, as tcpdump has it.
+        let is_port = |part: &&str| part.parse::<u16>().is_ok();
+        let (octets, port) = parts.split_at(parts.len().min(4));
+        octets.len() == 4
+            && port.len() <= 1
+            && port.iter().all(is_port)
+            && octets.iter().all(is_octet)
+            && is_one_address(&octets.iter().map(plain).collect::<Vec<_>>().join("."))
     };
     let of_dashes = word.match_indices("ip-").any(|(at, _)| {
         let run = &word[at + 3..];
@@ -425,6 +436,17 @@ fn is_encoded_address(word: &str) -> bool {
 
 /// Whether six octets of a network card stand in a row, the first perhaps behind a word.
 fn holds_card(run: &str) -> bool {
+    // Some write no zero before a digit; six numbers with no letter among them are something else.
+    let is_short = |octet: &&str| {
+        (1..=2).contains(&octet.len()) && octet.bytes().all(|b| b.is_ascii_hexdigit())
+    };
+    let octets: Vec<&str> = run.split(':').collect();
+    let has_letter = octets
+        .iter()
+        .any(|o| o.bytes().any(|b| b.is_ascii_alphabetic()));
+    if octets.len() == 6 && has_letter && octets.iter().all(is_short) {
+        return true;
+    }
     let parts: Vec<&str> = run.split([':', '-']).collect();
     parts.windows(6).any(|six| {
         let is_hex = |part: &str| part.len() == 2 && part.bytes().all(|b| b.is_ascii_hexdigit());
@@ -527,6 +549,37 @@ mod tests {
     }
 
     #[test]
+    fn the_first_number_of_an_address_is_no_name() {
+        let mut names = Names::default();
+        names.host("10.0.0.5");
+        assert_eq!(
+            names.clean("5.10.0-33-cloud-amd64, 10 threads"),
+            "5.10.0-33-cloud-amd64, 10 threads"
+        );
+        assert_eq!(names.clean("on 10.0.0.5"), "on (address 1)");
+    }
+
+    #[test]
+    fn words_that_nobody_writes_are_not_looked_at_and_numbers_come_to_an_end() {
+        let long = format!("{}-intel", "intel-".repeat(LONGEST_WORD / 6));
+        assert!(long.len() > LONGEST_WORD);
+        assert_eq!(clean(&long), "(word 1)");
+        let brackets = "[intel]".repeat(MOST_BRACKETS);
+        assert_eq!(clean(&brackets), "(word 1)");
+        assert_eq!(clean("[intel][intel]"), "[intel][intel]");
+        let mut names = Names::default();
+        let all = (0..MOST_NUMBERED + 5).map(|i| names.numbered("word", &i.to_string()));
+        let all: Vec<String> = all.collect();
+        assert_eq!(all[MOST_NUMBERED - 1], format!("(word {MOST_NUMBERED})"));
+        assert_eq!(all[MOST_NUMBERED], "(word)");
+        assert_eq!(
+            names.numbered("word", "7"),
+            "(word 8)",
+            "known ones keep theirs"
+        );
+    }
+
+    #[test]
     fn what_names_somebody_goes() {
         for pair in [
             "peer=10.1.2.3:9000 => peer=(address 1)",
@@ -565,6 +618,7 @@ mod tests {
             "2001:db8::7#x \u{ab}2001:db8::7\u{bb} => (address 1) (address 2)",
             "eth0/52:54:00:12:34:56 mac52:54:00:12:34:56 => eth0/(address 1) mac52:(address 2)",
             "enx525400123456 => (address 1)",
+            "at 0:1b:21:34:9:5f, 10.99.2.3.862 => at (address 1), (address 2)",
             "10.99.2/3, 10.99/16, 10.99.2/24 => (address 1), (address 2), (address 3)",
             "10.99.2.* or 192.168.x.x or 10.99.* => (address 1) or (address 2) or (address 3)",
             "2001:db8:1/48 and 2001:db8: there => (address 1) and (address 2): there",

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use tompion_cause::{Cause, Source};
 use tompion_model::{
     Column, Design, Environment, Factors, Findings, Mark, Measurement, RunHeader, Sample,
-    SideTable, StallPart, Stalls, Status, Storage, TrialData, TrialDraft, Values, View, factor,
-    json_schema, note_kind, stall_parts,
+    SideTable, StallPart, Stalls, Status, Storage, Trial, TrialData, TrialDraft, Values, View,
+    factor, json_schema, note_kind, stall_parts,
 };
 use tompion_store::{Directory, Error, Result, Run, RunWriter};
 
@@ -84,6 +84,39 @@ fn complaint(directory: &Path) -> String {
     };
     assert!(!text.contains('\n'), "more than one line: {text}");
     text
+}
+
+#[test]
+fn nothing_is_left_of_a_copy_that_comes_to_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    save(directory.path(), 3).finish(Status::Complete).unwrap();
+    let run = Run::open(directory.path()).unwrap();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let (new, empty) = (elsewhere.path().join("new"), elsewhere.path().join("empty"));
+    fs::create_dir(&empty).unwrap();
+    let mut drafts = 0;
+    for place in [&new, &empty] {
+        let change = |trial: &Trial, data| match trial.block {
+            2 => Err(Error::InTheWay { path: "x".into() }),
+            _ => Ok(data),
+        };
+        let error = RunWriter::copy_changed(&run, place, change, |_| Ok(Vec::new())).unwrap_err();
+        assert!(matches!(error, Error::InTheWay { .. }), "{error}");
+        // A trial that is too much, behind all others.
+        let further = |_: &Trial| {
+            drafts += 1;
+            match drafts % 3 {
+                0 => Err(Error::InTheWay { path: "y".into() }),
+                _ => Ok(vec![(draft(9), TrialData::default())]),
+            }
+        };
+        let error = RunWriter::copy_changed(&run, place, |_, data| Ok(data), further).unwrap_err();
+        assert!(matches!(error, Error::InTheWay { .. }), "{error}");
+    }
+    assert!(!new.exists(), "it was made for the copy");
+    assert_eq!(fs::read_dir(&empty).unwrap().count(), 0);
+    RunWriter::copy(&run, &new).unwrap();
+    assert_eq!(Run::open(&new).unwrap().record().trials.len(), 3);
 }
 
 pub(crate) fn remove_leftovers(path: &Path) -> Result<()> {
@@ -1064,11 +1097,11 @@ fn what_no_reader_would_take_is_refused_in_writing() {
     let mut writer = RunWriter::create(directory.path(), header()).unwrap();
     let table = |i: u32| (format!("table-{i}"), SideTable::default());
     let data = TrialData {
-        tables: (0..14).map(table).collect(),
+        tables: (0..15).map(table).collect(),
         ..TrialData::default()
     };
     let error = writer.save(draft(0), &data).unwrap_err().to_string();
-    assert!(error.contains("14 side tables"), "{error}");
+    assert!(error.contains("15 side tables"), "{error}");
     let mut long = draft(0);
     long.measurement.period_ns = Some(u64::MAX / 1000);
     let error = writer.save(long, &TrialData::default()).unwrap_err();

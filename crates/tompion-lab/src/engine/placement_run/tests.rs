@@ -91,7 +91,7 @@ impl Platform for Planted {
                 // In two pieces, as a console may give it.
                 let (one, two) = line.split_at(20);
                 for part in [one, two] {
-                    task.telling.unwrap().send(part.into()).unwrap();
+                    task.telling.unwrap().hear(part.as_bytes());
                 }
             }
         }

@@ -3,7 +3,6 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use sha2::{Digest, Sha256};
 use tompion_papers::claims::{Evidence, Finding, Outcome, SCHEMA_VERSION, decidable, plan, source};
 use tompion_report::findings_text;
 use tompion_store::{Directory, Run};
@@ -30,7 +29,7 @@ pub fn decide(directory: &Path, options: &ClaimsOptions) -> exit::Result {
             let _ = write!(finding.because, " Beside it: {beside}.");
         }
     }
-    let all = evidence(&run, &findings)?;
+    let all = evidence(&run, &findings);
     if let Some(to) = &options.write {
         let to = Directory::make(to).map_err(|e| anyhow::anyhow!("--write: {e}"))?;
         for of_paper in &all {
@@ -85,13 +84,7 @@ fn quoted(word: &str) -> String {
 
 /// What was found, paper by paper: what is decided, and what is not though something was seen. All else
 /// is told and no evidence.
-fn evidence(run: &Run, findings: &[Finding]) -> anyhow::Result<Vec<Evidence>> {
-    let sha256 = Sha256::digest(run.description()?)
-        .iter()
-        .fold(String::new(), |mut hex, byte| {
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        });
+fn evidence(run: &Run, findings: &[Finding]) -> Vec<Evidence> {
     let seen: Vec<&Finding> = findings
         .iter()
         .filter(|f| f.outcome != Outcome::NotDecidable || !f.effects.is_empty())
@@ -102,20 +95,19 @@ fn evidence(run: &Run, findings: &[Finding]) -> anyhow::Result<Vec<Evidence>> {
         paper: paper(some[0]),
         tompion_version: env!("CARGO_PKG_VERSION").to_owned(),
         command: command(run, &paper(some[0])),
-        source: source(run.record(), &sha256),
+        // Of the bytes that the record was made of: by now something else may lie there.
+        source: source(run.record(), run.sha256()),
         findings: some.iter().map(|f| (*f).clone()).collect(),
     };
-    Ok(seen
-        .chunk_by(|a, b| paper(a) == paper(b))
-        .map(of_paper)
-        .collect())
+    let by_paper = seen.chunk_by(|a, b| paper(a) == paper(b));
+    by_paper.map(of_paper).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::os::unix::fs::symlink;
 
+    use sha2::{Digest, Sha256};
     use tompion_model::{Design, RunHeader, Status};
     use tompion_store::RunWriter;
 
@@ -142,25 +134,31 @@ mod tests {
         Run::open(&path).unwrap()
     }
 
+    /// Something that was seen and decides nothing.
+    fn seen(claim: &str) -> Finding {
+        Finding {
+            claim: claim.to_owned(),
+            outcome: Outcome::NotDecidable,
+            because: "b".to_owned(),
+            effects: vec![tompion_papers::claims::Effect {
+                what: "w".to_owned(),
+                value: 1.0,
+                unit: "1".to_owned(),
+                interval: None,
+                p: None,
+                method: None,
+            }],
+        }
+    }
+
     #[test]
     fn the_command_is_that_of_the_run_and_what_was_seen_is_kept() {
-        let finding = |outcome, effects| Finding {
-            claim: "whiteaker-2011/no-stamp-of-the-card".to_owned(),
-            outcome,
-            because: "b".to_owned(),
-            effects,
-        };
-        let effect = tompion_papers::claims::Effect {
-            what: "w".to_owned(),
-            value: 1.0,
-            unit: "1".to_owned(),
-            interval: None,
-            p: None,
-            method: None,
-        };
         let findings = [
-            finding(Outcome::NotDecidable, vec![effect]),
-            finding(Outcome::NotDecidable, Vec::new()),
+            seen("whiteaker-2011/no-stamp-of-the-card"),
+            Finding {
+                effects: Vec::new(),
+                ..seen("whiteaker-2011/no-stamp-of-the-card")
+            },
         ];
         for (words, told) in [
             (
@@ -183,7 +181,7 @@ mod tests {
         ] {
             let place = tempfile::tempdir().unwrap();
             let run = of_command(place.path(), words);
-            let [found] = &evidence(&run, &findings).unwrap()[..] else {
+            let [found] = &evidence(&run, &findings)[..] else {
                 panic!("one paper");
             };
             assert_eq!(found.command, told);
@@ -196,15 +194,13 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let file = place.path().join("run/run.json");
         let run = of_command(place.path(), &[]);
-        assert!(evidence(&run, &[]).is_ok());
-        let other = place.path().join("other");
-        fs::rename(&file, &other).unwrap();
-        symlink(&other, &file).unwrap();
-        let why = evidence(&run, &[]).unwrap_err().to_string();
-        assert!(why.contains("a link, which is not followed"), "{why}");
-        fs::remove_file(&file).unwrap();
-        fs::copy(&other, &file).unwrap();
-        let why = evidence(&run, &[]).unwrap_err().to_string();
-        assert!(why.contains("while it was read"), "{why}");
+        let read = fs::read(&file).unwrap();
+        let sum = Sha256::digest(&read);
+        let sum: String = sum.iter().map(|byte| format!("{byte:02x}")).collect();
+        // Without another inode, or a time by which it would be seen.
+        fs::write(&file, [&read[..read.len() - 2], b" }\n"].concat()).unwrap();
+        let found = evidence(&run, &[seen("whiteaker-2011/no-stamp-of-the-card")]);
+        let source = serde_json::to_string(&found[0].source).unwrap();
+        assert!(source.contains(&sum), "{source}");
     }
 }
