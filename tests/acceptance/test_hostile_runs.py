@@ -138,6 +138,25 @@ def test_a_file_is_written_through_no_link_of_another_user(run, tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="takes root")
+def test_neither_loads_nor_the_truth_of_a_path_go_through_a_link_of_another_user(tmp_path):
+    target = tmp_path / "roots"
+    target.mkdir()
+    (target / "file").write_text("precious")
+    for name, leads_to in (("way", target), ("file", target / "file")):
+        (tmp_path / name).symlink_to(leads_to)
+        os.lchown(tmp_path / name, 65534, 65534)
+    short = ["check", "--quick", "--duration", "4s", "--out", tmp_path / "out"]
+    for command in (["load", "io", "--for", "1s", "--dir", tmp_path / "way"],
+                    [*short, "--load-dir", tmp_path / "way"],
+                    ["peer", "--listen", "127.0.0.1:0", "--dir", tmp_path / "way"],
+                    ["testbed", "--rtt", "1ms", "--truth", tmp_path / "file", "--", "true"],
+                    ["testbed", "--rtt", "1ms", "--truth", tmp_path / "way" / "new", "--", "true"]):
+        done = tompion(*command, check=1)
+        assert "is a link of another user" in done.stderr and done.stderr.count("\n") == 1, done.stderr
+    assert (target / "file").read_text() == "precious" and len(list(target.iterdir())) == 1
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="takes root")
 def test_a_page_is_not_written_where_a_link_of_another_user_leads(run, tmp_path):
     """His link to a run of one's own: the run is read, and nothing in it is replaced or removed."""
     mine, link = tmp_path / "mine", tmp_path / "link"

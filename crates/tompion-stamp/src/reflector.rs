@@ -33,7 +33,7 @@ use crate::error_estimate::ErrorEstimate;
 use crate::limits::{Account, Bucket, Source};
 use crate::loops::looks_like_reply;
 use crate::packet::{Mode, ReplyFields, RequestFields, put_time, seal, tag_of};
-use crate::replay::{Arrival as Sequence, RecentTags};
+use crate::replay::{Arrival as Sequence, Grants, RecentTags};
 use crate::stamp::Stamp;
 use crate::table::Table;
 use crate::tlv::values::TompionMark;
@@ -53,6 +53,8 @@ pub struct Reflector {
     all: Bucket,
     /// Where there are tags.
     recent: Option<RecentTags>,
+    /// Where a key may ask for other replies than one of its length.
+    grants: Option<Grants>,
     trains: Trains,
     awaited: Vec<Option<Awaited>>,
     next: u32,
@@ -72,6 +74,10 @@ impl Reflector {
             Trust::Anybody { .. } => None,
             Trust::Keyed(_) => Some(RecentTags::new()?),
         };
+        let grants = match config.trust.grants_any() {
+            true => Some(Grants::new()?),
+            false => None,
+        };
         let mut awaited = Vec::new();
         // Numbers wrap at 2^32: places have to follow one another there, too.
         let places = config.awaited_stamps.clamp(1, 1 << 24).next_power_of_two();
@@ -84,6 +90,7 @@ impl Reflector {
             strangers: Bucket::default(),
             all: Bucket::default(),
             recent,
+            grants,
             trains: Trains::new(config.stateful && config.tells_software)?,
             awaited,
             next: 0,
@@ -112,6 +119,7 @@ impl Reflector {
         self.sessions.bytes()
             + self.sources.bytes()
             + self.recent.as_ref().map_or(0, RecentTags::bytes)
+            + self.grants.as_ref().map_or(0, Grants::bytes)
             + self.trains.bytes()
             + self.awaited.capacity() * size_of::<Option<Awaited>>()
     }
@@ -305,6 +313,13 @@ impl Reflector {
         let granted = survey
             .control
             .filter(|control| is_fresh && reshape::is_granted(control, limits, out.len()));
+        let granted = granted.filter(|_| {
+            // A request is fresh from a minute before its T1 to a minute behind it.
+            let fresh_ns = 2 * FRESH_NS as i64;
+            let tag = tag_of(arrival.datagram);
+            let grants = self.grants.as_mut().zip(tag);
+            grants.is_some_and(|(grants, tag)| grants.grant(tag, arrival.received.utc_ns, fresh_ns))
+        });
         if let Some(control) = &granted {
             (reply.bytes, reply.tag_at) = reshape::reshape(out, reply.bytes, base, control);
             reply.repeats = control.replies - 1;

@@ -5,7 +5,7 @@ mod tests;
 
 use std::collections::TryReserveError;
 
-use crate::bytes::{u16_at, u64_at};
+use crate::bytes::u64_at;
 use crate::key::TAG_BYTES;
 
 /// Sequence numbers behind the newest one that are still known one by one: 20 ms of the fastest
@@ -100,40 +100,140 @@ impl Window {
 /// of its own.
 #[derive(Debug)]
 pub(crate) struct RecentTags {
-    /// Halves of tags, in sets that the tag's last bits say, the latest first: as many as a
-    /// cache line has. Zero for none.
-    sets: Vec<[u64; WAYS]>,
+    /// Halves of tags, in a ring: a new one takes the place of the oldest.
+    tags: Vec<u64>,
+    /// Of each of them another one that begins alike; [`NONE`] for none.
+    next: Vec<u32>,
+    /// The first of those that begin alike.
+    first: Vec<u32>,
+    /// The place of the next one, and how many there are.
+    at: usize,
+    known: usize,
 }
 
-/// Tags in a set.
-const WAYS: usize = 8;
-/// Sets: 65,536 tags are known in all, more than a second of the fastest sender.
-const SETS: usize = 1 << 13;
+/// No place.
+const NONE: u32 = u32::MAX;
+/// Tags that are known in all, more than half a second of the fastest sender.
+const TAGS: usize = 1 << 16;
 
 impl RecentTags {
     pub(crate) fn new() -> Result<Self, TryReserveError> {
-        let mut sets = Vec::new();
-        sets.try_reserve_exact(SETS)?;
-        sets.resize(SETS, [0; WAYS]);
-        Ok(Self { sets })
+        Self::of(TAGS)
+    }
+
+    fn of(tags: usize) -> Result<Self, TryReserveError> {
+        Ok(Self {
+            tags: filled(tags, 0)?,
+            next: filled(tags, NONE)?,
+            first: filled(tags, NONE)?,
+            at: 0,
+            known: 0,
+        })
     }
 
     /// Whether a tag was among them; from now on it is.
     pub(crate) fn arrive(&mut self, tag: &[u8; TAG_BYTES]) -> bool {
-        let half = u64_at(tag, 0);
-        // As good as random.
-        let set = usize::from(u16_at(tag, TAG_BYTES - 2)) % SETS;
-        let set = &mut self.sets[set];
-        if set.contains(&half) {
-            return true;
+        let is_known = self.has(tag);
+        if !is_known {
+            self.put(u64_at(tag, 0));
         }
-        set.rotate_right(1);
-        set[0] = half;
+        is_known
+    }
+
+    fn has(&self, tag: &[u8; TAG_BYTES]) -> bool {
+        let half = u64_at(tag, 0);
+        let mut place = self.first[self.beginning(half)];
+        while let Some(known) = self.tags.get(place as usize) {
+            if *known == half {
+                return true;
+            }
+            place = self.next[place as usize];
+        }
         false
+    }
+
+    fn put(&mut self, half: u64) {
+        let here = self.at as u32;
+        if self.known == self.tags.len() {
+            self.forget(here);
+        } else {
+            self.known += 1;
+        }
+        let beginning = self.beginning(half);
+        self.tags[self.at] = half;
+        self.next[self.at] = self.first[beginning];
+        self.first[beginning] = here;
+        self.at = (self.at + 1) % self.tags.len();
+    }
+
+    /// Takes a tag out of those that begin alike.
+    fn forget(&mut self, here: u32) {
+        let beginning = self.beginning(self.tags[here as usize]);
+        let after = self.next[here as usize];
+        let mut place = self.first[beginning];
+        if place == here {
+            self.first[beginning] = after;
+            return;
+        }
+        while self.next[place as usize] != here {
+            place = self.next[place as usize];
+        }
+        self.next[place as usize] = after;
+    }
+
+    /// Tags are as good as random.
+    fn beginning(&self, half: u64) -> usize {
+        half as usize % self.first.len()
     }
 
     /// Bytes of memory, which never change.
     pub(crate) fn bytes(&self) -> usize {
-        self.sets.capacity() * size_of::<[u64; WAYS]>()
+        self.tags.capacity() * size_of::<u64>()
+            + (self.next.capacity() + self.first.capacity()) * size_of::<u32>()
     }
+}
+
+/// The requests that had more or longer replies than one, for as long as they would be fresh: none has them twice.
+#[derive(Debug)]
+pub(crate) struct Grants {
+    tags: RecentTags,
+    /// When each was granted, in ns since 1970.
+    granted_ns: Vec<i64>,
+}
+
+/// Grants that are known: 273 a second.
+const GRANTS: usize = 1 << 15;
+
+impl Grants {
+    pub(crate) fn new() -> Result<Self, TryReserveError> {
+        Ok(Self {
+            tags: RecentTags::of(GRANTS)?,
+            granted_ns: filled(GRANTS, 0)?,
+        })
+    }
+
+    /// Whether a request is granted more now: not where it was before, nor where one that is as young as `fresh_ns` would
+    /// have to be forgotten for it.
+    pub(crate) fn grant(&mut self, tag: &[u8; TAG_BYTES], now_ns: i64, fresh_ns: i64) -> bool {
+        let oldest_ns = self.granted_ns[self.tags.at];
+        let is_full = self.tags.known == GRANTS && now_ns.saturating_sub(oldest_ns) <= fresh_ns;
+        if is_full || self.tags.has(tag) {
+            return false;
+        }
+        self.granted_ns[self.tags.at] = now_ns;
+        self.tags.put(u64_at(tag, 0));
+        true
+    }
+
+    /// Bytes of memory, which never change.
+    pub(crate) fn bytes(&self) -> usize {
+        self.tags.bytes() + self.granted_ns.capacity() * size_of::<i64>()
+    }
+}
+
+fn filled<T: Copy>(length: usize, with: T) -> Result<Vec<T>, TryReserveError> {
+    let mut all = Vec::new();
+    all.try_reserve_exact(length)?;
+    all.resize(length, with);
+    Ok(all)
 }

@@ -51,7 +51,7 @@ pub use keys::Planned;
 pub use reader::Run;
 pub use share::Share;
 pub use user_runs::{UserRuns, bytes_of};
-pub use whole::{try_whole, write_whole, write_whole_by};
+pub use whole::{open_anew, try_whole, write_whole, write_whole_by, write_whole_until};
 pub use writer::RunWriter;
 
 /// Name of the run's description inside its directory.

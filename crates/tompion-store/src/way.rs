@@ -8,9 +8,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{
-    CWD, FileType, Mode, OFlags, PROC_SUPER_MAGIC, fstat, fstatfs, mkdirat, openat, readlinkat,
+    AtFlags, CWD, FileType, Mode, OFlags, PROC_SUPER_MAGIC, Stat, fstat, fstatfs, mkdirat, openat,
+    readlinkat, statat,
 };
 use rustix::io::Errno;
+
+use super::directory::above;
 
 /// As many links as Linux follows.
 const MOST_LINKS: usize = 40;
@@ -65,12 +68,98 @@ struct Part {
     is_of_link: bool,
 }
 
+/// Where a file is to be written: a directory without links on the way to it, and what is there by now.
+#[derive(Debug)]
+pub(super) struct Spot {
+    pub(super) directory: OwnedFd,
+    /// For messages.
+    pub(super) told: PathBuf,
+    pub(super) name: OsString,
+    pub(super) there: There,
+}
+
+/// What stands where a file is to be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum There {
+    /// Nothing.
+    Nothing,
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory,
+    /// Something that is written to as it stands: by device and inode, it alone.
+    Special(u64, u64),
+    /// The same by a link of the kernel, which leads nowhere else.
+    Opened,
+}
+
+/// Looks for the place of a file, of which the user's own links and root's are followed, those of others refused.
+pub(super) fn walk_to_file(path: &Path) -> Result<Spot, Stopped> {
+    let (mut path, mut links) = (path.to_path_buf(), 0);
+    loop {
+        let none = || Stopped::Refused(io::ErrorKind::IsADirectory.into());
+        let name = path.file_name().ok_or_else(none)?.to_owned();
+        let above = above(&path);
+        let directory = walk(above, Others::Refused, false)?.directory;
+        let spot = |there| Spot {
+            told: above.to_path_buf(),
+            name: name.clone(),
+            directory: directory.try_clone().expect("a descriptor"),
+            there,
+        };
+        let found = match openat(&directory, &name, LOOK, Mode::empty()) {
+            Ok(found) => found,
+            Err(Errno::NOENT) => return Ok(spot(There::Nothing)),
+            Err(e) => return Err(e.into()),
+        };
+        let what = fstat(&found)?;
+        match FileType::from_raw_mode(what.st_mode) {
+            FileType::RegularFile => return Ok(spot(There::File)),
+            FileType::Directory => return Ok(spot(There::Directory)),
+            FileType::Symlink => {}
+            _ => return Ok(spot(There::Special(what.st_dev, what.st_ino))),
+        }
+        let of_proc = is_of_proc(&found);
+        if of_proc {
+            let led = statat(&directory, &name, AtFlags::empty())?;
+            if FileType::from_raw_mode(led.st_mode) != FileType::RegularFile {
+                return Ok(spot(There::Opened));
+            }
+            if led.st_nlink == 0 {
+                return Err(Errno::NOENT.into());
+            }
+        }
+        require_own(&what, || path.clone())?;
+        links += 1;
+        if links > MOST_LINKS {
+            return Err(Errno::LOOP.into());
+        }
+        let target = target_of(&found, &directory, &name)?;
+        path = above.join(target);
+    }
+}
+
+/// Refuses a link of another user.
+fn require_own(link: &Stat, path: impl FnOnce() -> PathBuf) -> Result<(), Stopped> {
+    let user = rustix::process::geteuid().as_raw();
+    match link.st_uid != user && link.st_uid != ROOT {
+        true => Err(Stopped::OthersLink(path())),
+        false => Ok(()),
+    }
+}
+
+/// Where an opened link leads.
+fn target_of(link: &OwnedFd, at: &OwnedFd, name: &OsStr) -> Result<PathBuf, Errno> {
+    // Old kernels and sandboxes read none that is opened.
+    let target = readlinkat(link, "", Vec::new()).or_else(|_| readlinkat(at, name, Vec::new()))?;
+    Ok(PathBuf::from(OsStr::from_bytes(target.to_bytes())))
+}
+
 /// Opens the directory at `path`. Where it `makes`, what is missing is made, but for what links name.
 pub(super) fn walk(path: &Path, others: Others, makes: bool) -> Result<Reached, Stopped> {
     if path.as_os_str().is_empty() {
         return Err(Errno::NOENT.into());
     }
-    let user = rustix::process::geteuid().as_raw();
     let mut ahead = Vec::new();
     put(&mut ahead, path, false);
     let mut at = openat(CWD, ".", DIRECTORY, Mode::empty())?;
@@ -108,25 +197,21 @@ pub(super) fn walk(path: &Path, others: Others, makes: bool) -> Result<Reached, 
                 told.push(&name);
             }
             FileType::Symlink => {
-                if what.st_uid != user && what.st_uid != ROOT {
-                    let link = told.join(&name);
-                    if others == Others::Refused {
-                        return Err(Stopped::OthersLink(link));
+                match require_own(&what, || told.join(&name)) {
+                    Err(Stopped::OthersLink(link)) if others == Others::Told => {
+                        by.get_or_insert(link);
                     }
-                    by.get_or_insert(link);
+                    allowed => allowed?,
                 }
                 links += 1;
                 if links > MOST_LINKS {
                     return Err(Errno::LOOP.into());
                 }
-                // Old kernels and sandboxes read none that is opened.
-                let target = readlinkat(&found, "", Vec::new())
-                    .or_else(|_| readlinkat(&at, &name, Vec::new()))?;
-                let target = Path::new(OsStr::from_bytes(target.to_bytes()));
+                let target = target_of(&found, &at, &name)?;
                 if target.is_absolute() {
                     told = PathBuf::new();
                 }
-                put(&mut ahead, target, true);
+                put(&mut ahead, &target, true);
             }
             _ => return Err(Errno::NOTDIR.into()),
         }

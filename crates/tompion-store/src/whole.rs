@@ -1,18 +1,19 @@
 //! Files written whole or not at all.
 
 use std::ffi::OsStr;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FileType, Mode, OFlags, fchmod, fcntl_getfl, fcntl_setfl, open};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, fchmod, fstat, openat, unlinkat};
 use rustix::io::Errno;
 use tompion_time::os;
 
-use super::directory::{Directory, above};
+use super::directory::Directory;
 use super::draft::Draft;
-use super::way::{Others, Stopped, walk};
+use super::way::{Spot, Stopped, There, walk_to_file};
 use crate::{Error, Result};
 
 /// Writes a file whole or not at all: what stood there before survives a failure.
@@ -35,15 +36,27 @@ pub fn write_whole_by<T, E: From<Error>>(
     path: &Path,
     fill: impl FnOnce(&mut (dyn Write + Send)) -> std::result::Result<T, E>,
 ) -> std::result::Result<T, E> {
-    match place(path).map_err(Error::io(path, "opening"))? {
-        Place::File(file) => {
-            let home = home(path, &file)?;
-            let name = file.file_name().unwrap_or_default();
-            home.write_as(path, name, fill)
+    write_whole_until(path, &|| false, fill)
+}
+
+/// The same, of which somebody may want the end: once that `is_over`, who reads a pipe has five seconds for each piece.
+///
+/// # Errors
+/// As [`write_whole_by`].
+pub fn write_whole_until<T, E: From<Error>>(
+    path: &Path,
+    is_over: &(dyn Fn() -> bool + Sync),
+    fill: impl FnOnce(&mut (dyn Write + Send)) -> std::result::Result<T, E>,
+) -> std::result::Result<T, E> {
+    let spot = spot(path)?;
+    match spot.there {
+        There::Special(..) | There::Opened => {
+            let file = open_special(&spot, LONGEST_WAIT).map_err(Error::io(path, "opening"))?;
+            fill(&mut Patient { file, is_over })
         }
-        Place::Special => {
-            let mut out = open_special(path).map_err(Error::io(path, "opening"))?;
-            fill(&mut out)
+        _ => {
+            let home = Directory::of(spot.directory, &spot.told);
+            home.write_as(path, &spot.name, fill)
         }
     }
 }
@@ -54,14 +67,35 @@ pub fn write_whole_by<T, E: From<Error>>(
 /// # Errors
 /// Whatever the system refuses.
 pub fn try_whole(path: &Path) -> Result<()> {
-    match place(path).map_err(Error::io(path, "opening"))? {
-        Place::File(file) => {
-            let home = home(path, &file)?;
+    let spot = spot(path)?;
+    match spot.there {
+        There::Special(..) | There::Opened => Ok(()),
+        _ => {
+            let home = Directory::of(spot.directory, &spot.told);
             home.nameless()
                 .map(drop)
                 .map_err(Error::io(path, "creating"))
         }
-        Place::Special => Ok(()),
+    }
+}
+
+/// Opens a file that is written while what it tells of goes on: it is made anew, in place of a regular file or of none.
+/// What is no regular file is opened as it stands; nobody is waited for, now or in writing.
+///
+/// # Errors
+/// Whatever the system refuses, and a pipe that nobody reads from.
+pub fn open_anew(path: &Path) -> io::Result<File> {
+    let spot = found(path).map_err(|(_, e)| e)?;
+    match spot.there {
+        There::Special(..) | There::Opened => open_special(&spot, Duration::ZERO),
+        there => {
+            if there == There::File {
+                unlinkat(&spot.directory, &spot.name, AtFlags::empty())?;
+            }
+            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+            let mode = Mode::from_raw_mode(0o644);
+            Ok(openat(&spot.directory, &spot.name, flags | OFlags::NOFOLLOW, mode)?.into())
+        }
     }
 }
 
@@ -69,79 +103,99 @@ fn fill(path: &Path, out: &mut (dyn Write + Send), content: &[u8]) -> Result<()>
     out.write_all(content).map_err(Error::io(path, "writing"))
 }
 
-/// Where the content goes.
-enum Place {
-    /// A regular file, there or not yet, without links on the way.
-    File(PathBuf),
-    /// Something that is written to as it stands.
-    Special,
+/// Where the content of a file goes that the user calls `path`.
+fn spot(path: &Path) -> Result<Spot> {
+    found(path).map_err(|(doing, e)| Error::io(path, doing)(e))
 }
 
-fn place(path: &Path) -> io::Result<Place> {
-    // As many links as Linux follows.
-    const MOST_LINKS: u32 = 40;
-    let mut path = path.to_path_buf();
-    for _ in 0..MOST_LINKS {
-        if let Some(link) = others_link(&path) {
-            return Err(io::Error::other(format!(
+fn found(path: &Path) -> std::result::Result<Spot, (&'static str, io::Error)> {
+    match walk_to_file(path) {
+        Ok(spot) if spot.there == There::Directory => {
+            Err(("opening", io::ErrorKind::IsADirectory.into()))
+        }
+        Ok(spot) => Ok(spot),
+        Err(Stopped::Refused(e)) => Err(("opening", e)),
+        Err(Stopped::Missing(_)) => Err(("creating", Errno::NOENT.into())),
+        Err(Stopped::OthersLink(link)) => Err((
+            "opening",
+            io::Error::other(format!(
                 "{} is a link of another user, and may lead anywhere",
                 link.display()
-            )));
-        }
-        match fs::metadata(&path) {
-            Ok(found) if found.is_file() => return fs::canonicalize(&path).map(Place::File),
-            Ok(found) if found.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
-            Ok(_) => return Ok(Place::Special),
-            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
-            // Nothing there, or a link to nothing.
-            Err(_) => match fs::read_link(&path) {
-                Ok(target) => path = above(&path).join(target),
-                Err(_) => return Ok(Place::File(path)),
-            },
-        }
-    }
-    Err(io::Error::other("too many symbolic links"))
-}
-
-/// The directory of a file whose place has no links on the way, called `path` by the user.
-fn home(path: &Path, file: &Path) -> Result<Directory> {
-    match walk(above(file), Others::Refused, false) {
-        Ok(reached) => Ok(Directory::of(reached.directory, above(file))),
-        Err(Stopped::Refused(e)) => Err(Error::io(path, "creating")(e)),
-        Err(Stopped::Missing(_)) => Err(Error::io(path, "creating")(Errno::NOENT.into())),
-        // Put there since the place was looked for.
-        Err(Stopped::OthersLink(link)) => Err(Error::io(path, "creating")(io::Error::other(
-            format!("{} is a link of another user", link.display()),
-        ))),
-    }
-}
-
-/// The link of another user by which a file would be reached.
-fn others_link(path: &Path) -> Option<PathBuf> {
-    match walk(path, Others::Refused, false) {
-        Err(Stopped::OthersLink(link)) => Some(link),
-        _ => None,
+            )),
+        )),
     }
 }
 
 /// How long a pipe is waited for that nobody reads from.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
-fn open_special(path: &Path) -> io::Result<File> {
+/// Opens what is there and no regular file: it alone, whatever is put in its place meanwhile.
+fn open_special(spot: &Spot, longest: Duration) -> io::Result<File> {
     let began = Instant::now();
     let flags = OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
-    let opened = loop {
-        match open(path, flags, Mode::empty()) {
-            Err(Errno::NXIO) if began.elapsed() < LONGEST_WAIT => {
+    let flags = match spot.there {
+        There::Opened => flags,
+        _ => flags | OFlags::NOFOLLOW,
+    };
+    loop {
+        match openat(&spot.directory, &spot.name, flags, Mode::empty()) {
+            Err(Errno::NXIO) if began.elapsed() < longest => {
                 os::sleep(Duration::from_millis(20));
             }
             Err(Errno::NXIO) => return Err(io::Error::other("nobody reads from it")),
-            opened => break opened?,
+            Err(e) => return Err(e.into()),
+            Ok(opened) => {
+                let what = fstat(&opened)?;
+                return match spot.there {
+                    There::Special(device, inode)
+                        if (device, inode) != (what.st_dev, what.st_ino) =>
+                    {
+                        Err(io::Error::other(
+                            "somebody has put something else in its place",
+                        ))
+                    }
+                    _ => Ok(opened.into()),
+                };
+            }
         }
-    };
-    // Whoever reads may be as slow as he likes.
-    fcntl_setfl(&opened, fcntl_getfl(&opened)? - OFlags::NONBLOCK)?;
-    Ok(opened.into())
+    }
+}
+
+/// What is written to as it stands, as slowly as its reader likes.
+struct Patient<'a> {
+    file: File,
+    is_over: &'a (dyn Fn() -> bool + Sync),
+}
+
+impl Write for Patient<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        const LOOK: Timespec = Timespec {
+            tv_sec: 0,
+            tv_nsec: 200_000_000,
+        };
+        let mut over_since = None;
+        loop {
+            match self.file.write(bytes) {
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+                done => return done,
+            }
+            let mut room = [PollFd::new(&self.file, PollFlags::OUT)];
+            match poll(&mut room, Some(&LOOK)) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(e) => return Err(e.into()),
+            }
+            if (self.is_over)() {
+                let since = over_since.get_or_insert_with(Instant::now);
+                if since.elapsed() > LONGEST_WAIT {
+                    return Err(io::Error::other("nobody reads from it"));
+                }
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// What was written.
@@ -249,6 +303,7 @@ impl Write for Counted<'_> {
 mod tests {
     use super::super::draft::left;
     use super::*;
+    use std::fs;
     use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 
     fn put(path: &Path, text: &str) -> Result<()> {
@@ -307,6 +362,48 @@ mod tests {
         assert!(error.contains("No space left"), "{error}");
         let d = tempfile::tempdir().unwrap();
         assert!(put(d.path(), "x").is_err());
+    }
+
+    #[test]
+    fn what_is_put_in_the_place_of_a_pipe_is_not_written_to() {
+        let d = tempfile::tempdir().unwrap();
+        let at = |name: &str| d.path().join(name);
+        let private = Mode::from_raw_mode(0o600);
+        rustix::fs::mknodat(rustix::fs::CWD, at("pipe"), FileType::Fifo, private, 0).unwrap();
+        fs::write(at("keys"), "mine").unwrap();
+        symlink(at("keys"), at("link")).unwrap();
+        for instead in ["link", "keys"] {
+            let spot = spot(&at("pipe")).unwrap();
+            fs::rename(at("pipe"), at("kept")).unwrap();
+            fs::hard_link(at(instead), at("pipe")).unwrap();
+            assert!(open_special(&spot, Duration::ZERO).is_err(), "{instead}");
+            fs::remove_file(at("pipe")).unwrap();
+            fs::rename(at("kept"), at("pipe")).unwrap();
+        }
+        assert_eq!(fs::read_to_string(at("keys")).unwrap(), "mine");
+        // What is there is made anew, and not written through.
+        fs::hard_link(at("keys"), at("truth")).unwrap();
+        open_anew(&at("truth")).unwrap().write_all(b"new").unwrap();
+        assert_eq!(fs::read_to_string(at("keys")).unwrap(), "mine");
+        assert_eq!(fs::read_to_string(at("truth")).unwrap(), "new");
+    }
+
+    #[test]
+    fn a_reader_may_be_slow_until_somebody_wants_the_end() {
+        let (reader, writer) = io::pipe().unwrap();
+        let writer = std::os::fd::OwnedFd::from(writer);
+        rustix::fs::fcntl_setfl(&writer, OFlags::NONBLOCK).unwrap();
+        let began = Instant::now();
+        let is_over = || began.elapsed() > Duration::from_millis(300);
+        let file = File::from(writer);
+        let error = Patient {
+            file,
+            is_over: &is_over,
+        }
+        .write_all(&vec![0; 1 << 20]);
+        assert_eq!(error.unwrap_err().to_string(), "nobody reads from it");
+        assert!(began.elapsed() > LONGEST_WAIT);
+        drop(reader);
     }
 
     #[test]

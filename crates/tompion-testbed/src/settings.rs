@@ -1,12 +1,15 @@
 //! What a testbed is to be.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tompion_path::model::{Bottleneck, CrossTraffic, LossPlan, PathPlan, QueueLimit, WayPlan};
 
 use crate::error::SettingsError;
 use crate::netlink::TokenBucket;
+use crate::relay;
 
 /// Ethernet's header, in bytes: what a packet takes on the link beyond its MTU.
 pub const LINK_HEADER: u32 = 14;
@@ -26,7 +29,7 @@ pub enum BottleneckKind {
 }
 
 /// What a testbed is to be.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Settings {
     /// The path, both ways. Sizes count Ethernet's header.
     pub plan: PathPlan,
@@ -38,6 +41,8 @@ pub struct Settings {
     pub mtu: u32,
     /// The file that is to say what became of each packet.
     pub truth: Option<PathBuf>,
+    /// How it is opened: made, or emptied; without waiting for who reads a pipe.
+    pub open_truth: fn(&Path) -> io::Result<File>,
     /// How much later than due a packet may leave before its time is called false.
     pub tolerance: Duration,
 }
@@ -70,6 +75,7 @@ impl Settings {
             burst_bytes: None,
             mtu: 1_500,
             truth: None,
+            open_truth: relay::open_plainly,
             tolerance: Duration::from_micros(100),
         }
     }

@@ -57,7 +57,8 @@ impl Testbed {
     pub fn start(settings: &Settings) -> Result<Self, TestbedError> {
         let parts = settings.parts()?;
         // First of all, so that nothing is made where it cannot be written.
-        let truth = settings.truth.as_deref().map(TruthWriter::create);
+        let open = |path| TruthWriter::create(path, settings.open_truth);
+        let truth = settings.truth.as_deref().map(open);
         let mut truth = truth.transpose()?;
         let topology = Topology::build(Between {
             router: parts.kernel.as_ref().map(|k| (k.bucket, k.cross.is_some())),

@@ -31,6 +31,14 @@ impl Trust {
         self.shared(index)?.control.as_ref()
     }
 
+    /// Whether anybody who has a key may ask for anything.
+    pub(super) fn grants_any(&self) -> bool {
+        match self {
+            Self::Anybody { .. } => false,
+            Self::Keyed(keys) => keys.iter().any(|shared| shared.control.is_some()),
+        }
+    }
+
     /// The key of a request whose tag is right; none where nobody needs one.
     pub(super) fn key_of(
         &self,

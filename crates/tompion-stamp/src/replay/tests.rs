@@ -49,21 +49,42 @@ fn a_tag_is_known_again_wherever_it_comes_from() {
         let key = crate::Key::new(b"a key").expect("a key");
         key.tag(&[&number.to_be_bytes()])
     };
-    for number in 0..10_000 {
-        assert!(!recent.arrive(&tag(number)));
+    // Each of the last 65,536, and none before them.
+    let last = 1 << 16;
+    for number in 0..3 * last {
+        assert!(!recent.arrive(&tag(number)), "{number}");
     }
-    for number in 0..10_000 {
+    for number in 2 * last..3 * last {
         assert!(recent.arrive(&tag(number)), "{number}");
     }
-    // A hundred thousand later the first are forgotten, the last are not.
-    for number in 10_000..100_000 {
-        recent.arrive(&tag(number));
+    for number in 0..100 {
+        assert!(!recent.arrive(&tag(number)), "{number}");
+        assert!(
+            !recent.arrive(&tag(2 * last + number)),
+            "{number}: its place was taken"
+        );
     }
-    assert!(!recent.arrive(&tag(0)));
-    for number in 99_000..100_000 {
-        assert!(recent.arrive(&tag(number)), "{number}");
+    assert_eq!(recent.bytes(), 16 << 16);
+}
+
+#[test]
+fn nobody_is_granted_twice_while_a_request_is_fresh() {
+    const SECOND: i64 = 1_000_000_000;
+    let mut grants = Grants::new().expect("memory");
+    let tag = |number: u64| {
+        let key = crate::Key::new(b"a key").expect("a key");
+        key.tag(&[&number.to_be_bytes()])
+    };
+    let many = GRANTS as u64;
+    for number in 0..many {
+        let now = number as i64;
+        assert!(grants.grant(&tag(number), now, 120 * SECOND), "{number}");
+        assert!(!grants.grant(&tag(number), now, 120 * SECOND), "{number}");
     }
-    assert_eq!(recent.bytes(), 8 << 16);
+    // There is room for no further one before the first has grown old.
+    assert!(!grants.grant(&tag(many), 60 * SECOND, 120 * SECOND));
+    assert!(!grants.grant(&tag(0), 120 * SECOND, 120 * SECOND));
+    assert!(grants.grant(&tag(many), 120 * SECOND + 1, 120 * SECOND));
 }
 
 proptest! {

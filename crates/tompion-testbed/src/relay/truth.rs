@@ -14,6 +14,15 @@ use crate::relay::record::{Fate, Record};
 /// The columns; what each means stands at the fields of [`Record`].
 pub const HEADER: &str = "way,number,copy,bytes,crc32,arrival_ns,due_ns,sent_ns,returned_ns,fate,held_back,no_checksum,flipped_byte,flipped_bit";
 
+/// Makes a file, or empties it. A pipe has to be read already.
+pub fn open_plainly(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.write(true).create(true).truncate(true);
+    // Without it a pipe that nobody reads is waited for, and nobody told.
+    options.custom_flags(nix::libc::O_NONBLOCK);
+    options.open(path)
+}
+
 /// A file of packets that is written while they come.
 #[derive(Debug)]
 pub struct TruthWriter {
@@ -22,19 +31,13 @@ pub struct TruthWriter {
 }
 
 impl TruthWriter {
-    /// Makes the file, or empties it. A pipe has to be read already.
-    pub fn create(path: &Path) -> Result<Self, TestbedError> {
-        let mut options = File::options();
-        options.write(true).create(true).truncate(true);
-        // Without it a pipe that nobody reads is waited for, and nobody told.
-        options.custom_flags(nix::libc::O_NONBLOCK);
-        let opened = options
-            .open(path)
-            .map_err(|refused| match refused.raw_os_error() {
-                Some(nix::libc::ENXIO) => io::Error::other("nobody reads from it"),
-                Some(nix::libc::EISDIR) => io::Error::other("it is a directory"),
-                _ => refused,
-            });
+    /// Opens the file, and begins it.
+    pub fn create(path: &Path, open: fn(&Path) -> io::Result<File>) -> Result<Self, TestbedError> {
+        let opened = open(path).map_err(|refused| match refused.raw_os_error() {
+            Some(nix::libc::ENXIO) => io::Error::other("nobody reads from it"),
+            Some(nix::libc::EISDIR) => io::Error::other("it is a directory"),
+            _ => refused,
+        });
         let path = path.to_owned();
         match opened.and_then(wait_for_room) {
             Err(source) => Err(TestbedError::Truth {
@@ -225,7 +228,7 @@ mod tests {
             ..sent
         };
         let file = tempfile::NamedTempFile::new().unwrap();
-        let mut writer = TruthWriter::create(file.path()).unwrap();
+        let mut writer = TruthWriter::create(file.path(), open_plainly).unwrap();
         writer.write(&sent).unwrap();
         writer.write(&passed).unwrap();
         writer.finish().unwrap();
@@ -238,12 +241,14 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let pipe = directory.path().join("pipe");
         nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
-        let told = TruthWriter::create(&pipe).unwrap_err().to_string();
+        let told = TruthWriter::create(&pipe, open_plainly)
+            .unwrap_err()
+            .to_string();
         assert!(
             told.ends_with("pipe: creating failed: nobody reads from it"),
             "{told}"
         );
-        let full = TruthWriter::create(Path::new("/dev/full")).unwrap();
+        let full = TruthWriter::create(Path::new("/dev/full"), open_plainly).unwrap();
         let told = full.finish().unwrap_err().to_string();
         assert!(
             told.starts_with("/dev/full: writing failed: No space left"),

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
-use tompion_store::are_mostly_holes;
+use tompion_store::{Directory, are_mostly_holes};
 
 /// How long a pipe may take to give all of a text.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -46,6 +46,18 @@ pub fn regular(path: &Path) -> io::Result<File> {
         true => Err(io::Error::other("most of the file is not there (holes)")),
         false => Ok(file),
     }
+}
+
+/// A directory that is there, reached by no link of another user.
+///
+/// # Errors
+/// In a line that names the option: where there is none.
+pub fn directory(option: &str, path: &Path) -> anyhow::Result<Directory> {
+    let none = || anyhow::anyhow!("{option} {}: not an existing directory", path.display());
+    anyhow::ensure!(path.is_dir(), none());
+    Directory::try_make(path)
+        .with_context(|| option.to_owned())?
+        .ok_or_else(none)
 }
 
 fn opened(path: &Path) -> io::Result<File> {

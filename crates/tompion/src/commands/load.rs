@@ -12,6 +12,7 @@ use tompion_load::{LoadConfig, LoadProcess, LoadSpec, Observation, least_write_b
 use tompion_model::LoadEvidence;
 use tompion_time::os;
 
+use super::given_file;
 use crate::cli::LoadOptions;
 use crate::exit;
 use crate::output::{print, print_json};
@@ -48,9 +49,10 @@ pub fn load(options: &LoadOptions) -> exit::Result {
             planned,
         ))
     });
+    let directory = given_file::directory("--dir", &options.dir)?;
     let config = LoadConfig {
         executable: std::env::current_exe().context("finding this program's own file")?,
-        directory: options.dir.clone(),
+        directory: directory.lasting_path(),
         write_budget_bytes: write_limit,
         planned_load_time: planned,
         measured_cpu: options.cpu,

@@ -7,14 +7,17 @@ use anyhow::{Context, bail};
 
 use tompion_load::{Key, PeerSettings};
 
+use tompion_store::Directory;
+
+use super::given_file::directory;
 use crate::cli::PeerOptions;
 use crate::exit;
 
 /// Carries out the command.
 pub fn peer(options: &PeerOptions) -> exit::Result {
-    if let Some(dir) = options.dir.as_deref().filter(|dir| !dir.is_dir()) {
-        bail!("--dir {}: not an existing directory", dir.display());
-    }
+    let dir = options.dir.as_deref();
+    let dir = dir.map(|dir| directory("--dir", dir)).transpose()?;
+    let files = dir.as_ref().map(Directory::lasting_path);
     let key = options.key.as_deref().map(Key::read).transpose()?;
     let is_reachable = !options.listen.ip().is_loopback();
     if is_reachable && key.is_none() {
@@ -37,7 +40,7 @@ pub fn peer(options: &PeerOptions) -> exit::Result {
     let settings = PeerSettings {
         listen: options.listen,
         key: key.as_ref(),
-        files: options.dir.as_deref(),
+        files: files.as_deref(),
     };
     tompion_load::serve_peer(&settings, &stop, ready)
         .with_context(|| format!("listening on {}", options.listen))?;

@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::Context;
 use serde::Serialize;
 use tompion_load::read_key;
-use tompion_model::{LoadEvidence, format_ns};
+use tompion_model::{LoadEvidence, format_ns, printable};
 use tompion_net::device::HardwareStamps;
 use tompion_net::{ReceiveStamps, Schedule, Stop, TransmitStamps};
 use tompion_packets::{
@@ -199,7 +199,7 @@ fn require_tap(tapped: OwnTapped) -> anyhow::Result<()> {
         failed,
         ..
     } = tapped;
-    let about = || format!("the tap at {device}");
+    let about = || format!("the tap at {}", printable(&device));
     if let Some(error) = failed {
         return Err::<(), _>(error).with_context(about);
     }
@@ -455,7 +455,7 @@ fn tell(
         device, dropped, ..
     }) = &told.tap
     {
-        text.push_str(&format!("{TAP}: at {device}"));
+        text.push_str(&format!("{TAP}: at {}", printable(device)));
         if *dropped > 0 {
             text.push_str(&format!(", which dropped {dropped} frames"));
         }

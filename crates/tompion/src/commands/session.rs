@@ -1,6 +1,7 @@
 //! What every command that measures does: a run directory, loads, the plan, a
 //! report.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -14,6 +15,7 @@ use tompion_run::{
 };
 use tompion_store::{Directory, Run};
 
+use super::given_file;
 use super::progress::ProgressLine;
 use super::report::{self, Judged, Page, Shape};
 use super::writing::{BESIDE_TRIALS, require_few_writes};
@@ -136,15 +138,9 @@ pub(super) fn carried_out(
     header: RunHeader,
 ) -> anyhow::Result<(Option<Directory>, Result<Status, Error>)> {
     let destination = Destination::of(options.out.clone())?;
-    let load_dir = options.load_dir.as_deref();
-    if let Some(directory) = load_dir {
-        anyhow::ensure!(
-            directory.is_dir(),
-            "--load-dir {}: not an existing directory",
-            directory.display()
-        );
-    }
-    session::require(plan, &plan.loads, plan.bytes(), &destination, load_dir)?;
+    let load_dir = load_dir(options.load_dir.as_deref())?;
+    let load_path = options.load_dir.as_deref();
+    session::require(plan, &plan.loads, plan.bytes(), &destination, load_path)?;
     if let Some(warning) = plan.warning().filter(|_| !options.output.quiet) {
         exit::complain(&format!("warning: {warning}"));
     }
@@ -153,7 +149,7 @@ pub(super) fn carried_out(
         destination,
         header,
         loads: &plan.loads,
-        load_directory: options.load_dir.clone(),
+        load_directory: load_dir.as_ref().map(Directory::lasting_path),
         load_time: load_time(plan.duration),
         settle: plan.settle,
         cpu: options.cpu,
@@ -177,6 +173,12 @@ pub(super) fn header(design: Design) -> RunHeader {
     let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
     let tool = concat!("tompion ", env!("CARGO_PKG_VERSION"));
     session::header(design, tool, words.collect(), crate::machine::environment())
+}
+
+/// The directory of the loads' files, where one is named.
+pub(super) fn load_dir(named: Option<&Path>) -> anyhow::Result<Option<Directory>> {
+    let open = |path| given_file::directory("--load-dir", path);
+    named.map(open).transpose()
 }
 
 /// How long each load may be on: the whole run, for all that is known beforehand.

@@ -3,15 +3,17 @@
 use std::io::Write;
 use std::net::IpAddr;
 use std::path::Path;
+use std::time::Instant;
 
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
+use tompion_model::printable;
 use tompion_net::Stop;
 use tompion_packets::{
     CaptureEnd, Captured, Ended, Family, KEPT_BYTES, PacketError, Tapping, resolve,
 };
-use tompion_store::{try_whole, write_whole_by};
+use tompion_store::{try_whole, write_whole_until};
 
 use super::progress::target;
 use crate::cli::TapOptions;
@@ -38,10 +40,18 @@ pub fn tap(options: &TapOptions) -> exit::Result {
     try_whole(file)?;
     let tap = tapping.open()?;
     let device = tap.device().to_owned();
+    let shown = printable(&device);
+    let end = options
+        .duration
+        .map(|time| Instant::now().checked_add(time));
+    let is_over = || {
+        let end = end.flatten();
+        stopped.is_set() || end.is_some_and(|end| Instant::now() > end)
+    };
     let line = progress_line(options.output.quiet);
-    let done = write_whole_by(file, |out: &mut (dyn Write + Send)| {
+    let done = write_whole_until(file, &is_over, |out: &mut (dyn Write + Send)| {
         let written = tapping.write(tap, out, &stopped, &mut |captured| {
-            line.set_message(format!("{device}: {}", in_words(captured)));
+            line.set_message(format!("{shown}: {}", in_words(captured)));
         });
         written.with_context(|| file.display().to_string())
     });
@@ -138,7 +148,8 @@ fn tell(options: &TapOptions, told: &Told<'_>, to_output: bool) -> anyhow::Resul
         return Ok(());
     }
     let captured = &told.captured;
-    let mut lines = vec![format!("{}: {}", told.device, in_words(captured))];
+    let device = printable(told.device);
+    let mut lines = vec![format!("{device}: {}", in_words(captured))];
     if captured.dropped > 0 {
         let dropped = captured.dropped;
         lines.push(format!("{dropped} frames were dropped for want of room"));

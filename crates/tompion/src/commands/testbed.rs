@@ -87,6 +87,7 @@ fn settings(options: &TestbedOptions) -> anyhow::Result<Settings> {
     };
     settings.mtu = options.mtu;
     settings.truth = options.truth.clone();
+    settings.open_truth = tompion_store::open_anew;
     Ok(settings)
 }
 

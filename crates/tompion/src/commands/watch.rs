@@ -13,10 +13,11 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tompion_model::Status;
 use tompion_run::session::{self, SETTLE};
 use tompion_run::{Bench, Destination, Error, Live, Machine, Session, SessionSettings, Trial};
+use tompion_store::Directory;
 use tompion_time::os::{self, ClockId};
 use tompion_watch::{Cost, Look, Pressed, Screen, Slice, StallSlice, State, Vitals};
 
-use super::session::{header, load_time};
+use super::session::{header, load_dir, load_time};
 use crate::cli::WatchOptions;
 use crate::exit;
 use crate::output::{place, print};
@@ -44,15 +45,16 @@ pub fn watch(options: &WatchOptions) -> exit::Result {
     let cells = Cells::new(options)?;
     let destination = Destination::of(options.out.clone())?;
     let bytes = cells.bytes_in(options.time);
-    let load_dir = options.load_dir.as_deref();
-    session::require(cells.plan(), cells.loads(), bytes, &destination, load_dir)?;
+    let load_dir = load_dir(options.load_dir.as_deref())?;
+    let load_path = options.load_dir.as_deref();
+    session::require(cells.plan(), cells.loads(), bytes, &destination, load_path)?;
     let stop = crate::stop::on_signals()?;
 
     let settings = SessionSettings {
         destination,
         header: header(Live::<Machine>::design()),
         loads: cells.loads(),
-        load_directory: options.load_dir.clone(),
+        load_directory: load_dir.as_ref().map(Directory::lasting_path),
         load_time: load_time(options.time),
         settle: SETTLE,
         cpu: options.cpu,
