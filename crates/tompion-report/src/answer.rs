@@ -62,12 +62,6 @@ pub(crate) fn to_do(data: &ReportData) -> Vec<Step> {
     }
 }
 
-/// What else to do: of the steps of the answer those whose gain no measurement showed.
-pub(crate) fn steps_not_measured(data: &ReportData) -> Vec<String> {
-    let rest = to_do(data).into_iter().filter(Step::is_not_measured);
-    rest.map(|step| step.what).collect()
-}
-
 /// Why several uses may fail by the same figure.
 const TOO_SHORT: &str =
     "A period shorter than any sleep measured is judged by the shortest of these.";

@@ -71,10 +71,12 @@ pub fn late_title(lateness: &Lateness) -> String {
         true => format_ns(lateness.period_ns as f64),
         false => exact,
     };
-    format!(
-        "Late by, {} ({period} period)",
-        quantile_name(lateness.quantile)
-    )
+    let quantile = quantile_name(lateness.quantile);
+    let title = format!("Late by, {quantile} ({period} period)");
+    match columns_of(&title) > NAME {
+        true => format!("Late by, {quantile} ({period})"),
+        false => title,
+    }
 }
 
 /// The limit of a use, as its row has it: where its figure has many digits, these come nearer to the cell before.

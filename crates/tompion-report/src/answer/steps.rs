@@ -57,7 +57,7 @@ pub struct Step {
     /// What it was shown to do, and what it costs.
     pub effect: String,
     /// The most telling of what it was shown to do.
-    gain: String,
+    pub gain: String,
 }
 
 impl Step {
@@ -70,6 +70,11 @@ impl Step {
             effect: NOT_MEASURED.to_owned(),
             gain: "not measured here".to_owned(),
         }
+    }
+
+    /// Whether it brings the clock in step.
+    pub fn is_for_the_clock(&self) -> bool {
+        self.mends == Mends::Clock
     }
 
     /// Whether nothing was measured of what it gains.

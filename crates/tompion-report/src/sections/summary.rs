@@ -6,7 +6,7 @@ use tompion_model::{Environment, format_ns};
 
 use super::opening::{facts, tiles};
 use super::{Machine, Section};
-use crate::answer::steps_not_measured;
+use crate::answer::to_do;
 use crate::blocks::{Block, Column, Content, Entry, Item, Items, Layout, Media, Row, Table};
 use crate::clock_right::clocks;
 use crate::data::ReportData;
@@ -27,7 +27,7 @@ pub(super) static ENTRY: Section = Section {
 };
 
 /// Causes, and pieces of advice, that a sheet has room for.
-const MOST: usize = 4;
+const MOST: usize = 5;
 
 /// Steps of a remedy that a sheet has room for.
 const STEPS: usize = 2;
@@ -180,7 +180,7 @@ fn causes(data: &ReportData) -> Vec<Block<'_>> {
     vec![Content::Table(table).into()]
 }
 
-/// What would help: the clock's remedy, and what helped in this run.
+/// What would help: the clock's remedy, the steps of the answer, and what else helped in this run.
 fn remedies(data: &ReportData) -> Vec<Block<'_>> {
     let item = |figure: String, text: String, how: String| Item {
         figure,
@@ -197,27 +197,39 @@ fn remedies(data: &ReportData) -> Vec<Block<'_>> {
             let steps: Vec<String> = remedy.steps.into_iter().take(STEPS).collect();
             item("clock".to_owned(), remedy.what, steps.join("\n"))
         });
+    let (steps, others): (Vec<_>, Vec<_>) = to_do(data)
+        .into_iter()
+        .filter(|step| !step.is_for_the_clock())
+        .partition(|step| !step.is_not_measured());
     let advice = &data.assessment().advice;
-    let helped = advice.iter().filter(|a| a.effective).map(|a| {
-        item(
-            format!(
-                "{} {} → {}",
-                quantile_name(a.quantile),
-                format_ns(a.before_ns),
-                format_ns(a.after_ns)
-            ),
-            a.sentence.clone(),
-            a.how.clone(),
-        )
-    });
-    let others = steps_not_measured(data).into_iter().map(|what| Item {
+    let is_a_step = |how: &str| steps.iter().any(|step| step.what.contains(how));
+    let helped = advice
+        .iter()
+        .filter(|a| a.effective && !is_a_step(&a.how))
+        .map(|a| {
+            item(
+                format!(
+                    "{} {} → {}",
+                    quantile_name(a.quantile),
+                    format_ns(a.before_ns),
+                    format_ns(a.after_ns)
+                ),
+                a.sentence.clone(),
+                a.how.clone(),
+            )
+        });
+    let shown = steps
+        .iter()
+        .map(|step| item(step.gain.clone(), step.what.clone(), step.effect.clone()));
+    let others = others.into_iter().map(|step| Item {
         how: None,
         sure: false,
-        ..item("not measured".to_owned(), what, String::new())
+        ..item("not measured".to_owned(), step.what, String::new())
     });
     let items: Vec<Item> = clock
         .into_iter()
-        .chain(helped.take(MOST))
+        .chain(shown)
+        .chain(helped)
         .chain(others)
         .take(MOST)
         .collect();

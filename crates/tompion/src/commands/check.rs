@@ -89,7 +89,7 @@ fn warn_of_too_little_time(open: &[&Profile]) {
         let names: Vec<&str> = open.iter().map(|p| p.name.as_str()).collect();
         exit::complain(&format!(
             "warning: --require {}: so short a check has too few samples to pass {}; a default check, {CHECK_S} s, \
-             has them",
+             may have them",
             names.join(", "),
             if names.len() == 1 { "it" } else { "them" }
         ));

@@ -1,6 +1,7 @@
 //! `tompion join`: captures of taps as further vantage points of a run.
 
 use std::fs::File;
+use std::io::{Read, Take};
 
 use anyhow::Context;
 use tompion_model::printable;
@@ -17,7 +18,8 @@ use crate::{exit, output};
 pub fn join(options: &JoinOptions) -> exit::Result {
     RunWriter::try_create(&options.out)?;
     let run = Run::open_tidied(&run_named(&options.run)?)?;
-    let taps: Vec<TapCapture<File>> = options.tap.iter().map(opened).collect::<Result<_, _>>()?;
+    let taps: Vec<TapCapture<Take<File>>> =
+        options.tap.iter().map(opened).collect::<Result<_, _>>()?;
     let (joined, directory) = join_run(&run, taps, &options.out)?;
     let lines: Vec<String> = joined.iter().map(in_words).collect();
     // By what was made: somebody else may have put another under its name.
@@ -30,11 +32,14 @@ pub fn join(options: &JoinOptions) -> exit::Result {
 }
 
 /// A capture.
-fn opened(tap: &NamedCapture) -> anyhow::Result<TapCapture<File>> {
+fn opened(tap: &NamedCapture) -> anyhow::Result<TapCapture<Take<File>>> {
     let about = || format!("tap {}: {}", tap.name, tap.file.display());
+    let file = regular(&tap.file).with_context(about)?;
+    // What comes behind that while it is read is another capture.
+    let length = file.metadata().with_context(about)?.len();
     Ok(TapCapture {
         name: tap.name.clone(),
-        capture: regular(&tap.file).with_context(about)?,
+        capture: file.take(length),
     })
 }
 

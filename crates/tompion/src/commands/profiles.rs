@@ -100,7 +100,9 @@ impl<'a> Required<'a> {
         with_reasons: bool,
     ) -> String {
         let outcome = self.outcome(verdict);
-        let deciding = verdict.by_load.iter().find(|l| self.under(l) == outcome);
+        // Of several loads the one under which it is latest: the others are no reason for hope.
+        let deciding = verdict.by_load.iter().filter(|l| self.under(l) == outcome);
+        let deciding = deciding.max_by(|a, b| a.estimate_ns.total_cmp(&b.estimate_ns));
         let remedy = if self.with_remedy { ":remedy" } else { "" };
         let what = format!("{}{remedy}{}", verdict.name, verdict.place());
         let Some(load) = deciding else {
@@ -121,7 +123,11 @@ impl<'a> Required<'a> {
             let why = why.map_or_else(String::new, |why| format!(" ({why})"));
             (format_ns(estimate_ns), why)
         };
-        let as_it_is = told(load.estimate_ns, &load.reason);
+        let mut as_it_is = told(load.estimate_ns, &load.reason);
+        // No number stands for blocks that disagree.
+        if let Some((low, high)) = load.blocks_low_ns.zip(load.blocks_high_ns) {
+            as_it_is.0 = format!("{} to {}", format_ns(low), format_ns(high));
+        }
         let remedied = load.remedy.as_ref().filter(|_| self.with_remedy);
         let remedied = remedied.map(|r| (r, told(r.estimate_ns, &r.reason)));
         let passes = remedied.as_ref().filter(|_| outcome == Outcome::WithRemedy);

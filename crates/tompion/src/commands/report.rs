@@ -86,7 +86,12 @@ pub fn report(options: &ReportOptions) -> exit::Result {
         }
         .to_string()
     };
-    let required: Vec<String> = options.require.iter().map(shown_as).collect();
+    let mut required: Vec<String> = Vec::new();
+    for text in options.require.iter().map(shown_as) {
+        if !required.contains(&text) {
+            required.push(text);
+        }
+    }
     let required: Vec<&str> = required.iter().map(String::as_str).collect();
     let judged = Judged {
         profiles: &profiles,

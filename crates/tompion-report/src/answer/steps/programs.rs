@@ -32,7 +32,7 @@ fn steps(_: &ReportData, shown: &[Shown<'_>]) -> Vec<Step> {
         names.into_iter().partition(|name| name.starts_with(OWN));
     let wait = match own.is_empty() {
         true => "",
-        false => "wait until another measurement of Tompion has ended",
+        false => "wait until other programs called tompion have ended",
     };
     let step = places(shown, |c| matches!(c, Culprit::Programs(_))).map(|on| {
         if !own.is_empty() && others.is_empty() {
@@ -43,15 +43,16 @@ fn steps(_: &ReportData, shown: &[Shown<'_>]) -> Vec<Step> {
             true => "other programs".to_owned(),
             false => others.join(", "),
         };
-        let first = match wait {
+        // What is said first stays where there is little room.
+        let last = match wait {
             "" => String::new(),
-            wait => format!("{wait}; "),
+            wait => format!("; and {wait}"),
         };
         let what = format!(
-            "{on}{first}{who}: renice -n 19 -p PID (chrt -o -p 0 PID where it runs in real time), or taskset -cp CPUS PID to keep it on other CPUs; or limit it, \
-             systemctl set-property UNIT CPUQuota=20%"
+            "{on}{who}: renice -n 19 -p PID (chrt -o -p 0 PID where it runs in real time), or taskset -cp CPUS PID to keep it on other CPUs; or limit it, \
+             systemctl set-property UNIT CPUQuota=20%{last}"
         );
-        let short = format!("{first}{}: renice -n 19 -p PID", few(&others));
+        let short = format!("{}: renice -n 19 -p PID", few(&others));
         Step::not_measured(Mends::Programs, what, short)
     });
     step.into_iter().collect()
