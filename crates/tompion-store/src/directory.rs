@@ -340,14 +340,6 @@ fn stopped_at(path: &Path, doing: &'static str, stopped: Stopped) -> Error {
     }
 }
 
-/// The directory that holds `path`; that of a bare name is the current one.
-pub(super) fn above(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -408,12 +400,5 @@ mod tests {
         let error = Directory::try_make(&at("file/run")).unwrap_err();
         assert!(error.to_string().contains("Not a directory"), "{error}");
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1);
-    }
-
-    #[test]
-    fn a_bare_name_lies_in_the_current_directory() {
-        assert_eq!(above(Path::new("x.html")), Path::new("."));
-        assert_eq!(above(Path::new("a/x.html")), Path::new("a"));
-        assert_eq!(above(Path::new("/x.html")), Path::new("/"));
     }
 }

@@ -13,8 +13,6 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::directory::above;
-
 /// As many links as Linux follows.
 const MOST_LINKS: usize = 40;
 /// The user who may lead everybody anywhere.
@@ -136,6 +134,14 @@ pub(super) fn walk_to_file(path: &Path) -> Result<Spot, Stopped> {
         }
         let target = target_of(&found, &directory, &name)?;
         path = above.join(target);
+    }
+}
+
+/// The directory that holds `path`; that of a bare name is the current one.
+pub(super) fn above(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
     }
 }
 
@@ -338,5 +344,12 @@ mod tests {
         let told = walk(&at("link/b"), Others::Told, false).unwrap();
         assert_eq!(told.by, Some(at("link")));
         assert_eq!(walk(&at("a/b"), Others::Told, false).unwrap().by, None);
+    }
+
+    #[test]
+    fn a_bare_name_lies_in_the_current_directory() {
+        assert_eq!(above(Path::new("x.html")), Path::new("."));
+        assert_eq!(above(Path::new("a/x.html")), Path::new("a"));
+        assert_eq!(above(Path::new("/x.html")), Path::new("/"));
     }
 }

@@ -40,6 +40,7 @@ mod sys;
 mod tap;
 mod testbed;
 mod topology;
+mod truth_file;
 
 pub use addresses::Pair;
 pub use attached::{Attachment, Identity, MOST_MACHINES};

@@ -34,7 +34,7 @@ use work::Work;
 pub use false_time::{FalseInterval, FalseTime, Reason};
 pub use keeper::{Counts, Summary};
 pub use record::{Fate, Record};
-pub use truth::{HEADER, TruthWriter, open_plainly, read_truth};
+pub use truth::{HEADER, TruthWriter, read_truth};
 
 /// Frames that each ring holds: 50 ms at 80 000 packets a second.
 const RING_FRAMES: usize = 4096;

@@ -9,7 +9,7 @@ use tompion_path::model::{Bottleneck, CrossTraffic, LossPlan, PathPlan, QueueLim
 
 use crate::error::SettingsError;
 use crate::netlink::TokenBucket;
-use crate::relay;
+use crate::truth_file::open_plainly;
 
 /// Ethernet's header, in bytes: what a packet takes on the link beyond its MTU.
 pub const LINK_HEADER: u32 = 14;
@@ -75,7 +75,7 @@ impl Settings {
             burst_bytes: None,
             mtu: 1_500,
             truth: None,
-            open_truth: relay::open_plainly,
+            open_truth: open_plainly,
             tolerance: Duration::from_micros(100),
         }
     }

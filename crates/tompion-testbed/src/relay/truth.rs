@@ -3,7 +3,6 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use tompion_path::Way;
@@ -13,15 +12,6 @@ use crate::relay::record::{Fate, Record};
 
 /// The columns; what each means stands at the fields of [`Record`].
 pub const HEADER: &str = "way,number,copy,bytes,crc32,arrival_ns,due_ns,sent_ns,returned_ns,fate,held_back,no_checksum,flipped_byte,flipped_bit";
-
-/// Makes a file, or empties it. A pipe has to be read already.
-pub fn open_plainly(path: &Path) -> io::Result<File> {
-    let mut options = File::options();
-    options.write(true).create(true).truncate(true);
-    // Without it a pipe that nobody reads is waited for, and nobody told.
-    options.custom_flags(nix::libc::O_NONBLOCK);
-    options.open(path)
-}
 
 /// A file of packets that is written while they come.
 #[derive(Debug)]
@@ -200,6 +190,7 @@ fn parse(line: &str) -> Option<Record> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::truth_file::open_plainly;
 
     #[test]
     fn what_is_written_is_read() {
