@@ -94,6 +94,21 @@ def test_tcps_estimate_is_that_of_the_path(tmp_path):
     pytest.fail(f"{seen}")
 
 
+@pytest.mark.parametrize("bottleneck", ["relay", "kernel"])
+def test_the_queue_is_as_planned_from_the_first_packet_on(tmp_path, bottleneck):
+    """The train by which cross traffic was measured is gone: a quarter of the link is free, and nothing waits long."""
+    seen = []
+    for _ in range(3):
+        ping = f"{TOMPION} ping $FAR_END --icmp --count 10 --interval 20ms --json > {tmp_path}/told.json"
+        on_testbed("--rtt", "10ms", "--rate", "20M", "--cross", "15M", "--bottleneck", bottleneck, "--", "sh", "-c", ping)
+        told = json.loads((tmp_path / "told.json").read_text())
+        [median_ns] = [row["median_ns"] for row in told["round_trips"] if row["vantage"] == "user"]
+        seen.append(median_ns / 1e6)
+        if median_ns < 20e6:
+            return
+    pytest.fail(f"{seen}")
+
+
 def test_probes_past_the_queue_do_not_wait_in_it(tmp_path):
     """The own device sends 10 Mbit/s, with room for 50 ms, and gets more than that."""
     (tmp_path / "flood.py").write_text(

@@ -65,6 +65,8 @@ pub enum Undecided {
     NothingToExplain(f64),
     /// Nobody has most of it: the largest share.
     Several(f64),
+    /// Somebody has this share, but not of each half of the slowest, every other one taken: it may be chance.
+    HalvesDiffer(f64),
 }
 
 /// What a table of probes says of its two ends.
@@ -310,9 +312,10 @@ fn blame(
     let agrees = halves
         .iter()
         .all(|(other, share)| *other == whose && *share >= BLAMED);
-    match share >= BLAMED && agrees {
-        true => Ok((whose, share)),
-        false => Err(Undecided::Several(share)),
+    match (share >= BLAMED, agrees) {
+        (true, true) => Ok((whose, share)),
+        (true, false) => Err(Undecided::HalvesDiffer(share)),
+        (false, _) => Err(Undecided::Several(share)),
     }
 }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tompion_path::Way;
 use tompion_path::model::{Bottleneck, CrossPattern, CrossTraffic, LossPlan, QueueLimit, WayPlan};
+use tompion_time::os;
 
 use crate::TestbedError;
 use crate::place::Place;
@@ -27,6 +28,9 @@ const TRAIN_S: f64 = 0.5;
 const EXCESS: f64 = 1.25;
 /// How often a figure is measured that is outside its tolerance: other programs may have had the CPU.
 const ATTEMPTS: u32 = 3;
+
+/// How long a queue is waited for that hardly empties beside its cross traffic.
+const LONGEST_EMPTYING: Duration = Duration::from_secs(3);
 
 /// Share of packets beyond which too few are left to measure by.
 const MOST_LOST: f64 = 0.6;
@@ -130,6 +134,7 @@ pub(crate) fn measure(
             result.add(Quantity::Rate(way), || look.rate(bottleneck))?;
             if let Some(cross) = &bottleneck.cross_traffic {
                 result.add(Quantity::CrossTraffic, || look.cross(bottleneck, cross))?;
+                os::sleep(look.emptying(bottleneck, cross));
             }
         }
     }
@@ -319,6 +324,16 @@ impl Look<'_> {
             packets: seen.packets,
             between_ns: seen.between_ns,
         }))
+    }
+
+    /// How long what a train has left in the queue takes to leave it beside cross traffic: whoever measures next would
+    /// wait behind it.
+    fn emptying(&self, link: &Bottleneck, cross: &CrossTraffic) -> Duration {
+        let train = self.train(link, 0.0);
+        let bits = 8.0 * f64::from(train.packets) * f64::from(train.frame_bytes);
+        let free_bps = link.rate_bps.saturating_sub(cross.rate_bps) as f64;
+        Duration::try_from_secs_f64(bits / free_bps)
+            .map_or(LONGEST_EMPTYING, |time| time.min(LONGEST_EMPTYING))
     }
 
     fn judge(

@@ -215,6 +215,11 @@ fn why(trust: &Trust) -> String {
             "the slowest round trips exceed the median by {} only",
             format_ns(ns)
         ),
+        Err(Undecided::HalvesDiffer(share)) => format!(
+            "of every other one of the slowest somebody else has most, though one has {:.0} % of what all of them exceed the \
+             median by",
+            100.0 * share
+        ),
         Err(Undecided::Several(share)) => format!(
             "nobody has most of it: at most {:.0} % of what the slowest exceed the median by",
             100.0 * share

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use tompion_model::{Factors, InvalidValue, Unavailable, factor, format_duration};
 use tompion_net::{Stop, monotonic_ns, realtime_ns};
-use tompion_packets::{MOST_PROBES, PacketError, measure};
+use tompion_packets::{MOST_PROBES, PacketError, WAITED_FOR, measure};
 use tompion_path::stamps::{Outcome, Packets, Stamp, recorded};
 use tompion_probe::{Error, Limits};
 
@@ -376,7 +376,12 @@ impl Probing for PacketDelay {
 
     fn overhead(&self) -> Duration {
         // A socket, the kernel's events, and what comes last of replies and of these.
-        Duration::from_millis(50)
+        let last = Duration::from_millis(50);
+        match Duration::from_nanos(self.asked.interval_ns) < WAITED_FOR {
+            // Such replies are looked at a timeout behind the last probe, whatever came before.
+            true => last + Duration::from_nanos(self.asked.timeout_ns),
+            false => last,
+        }
     }
 
     fn trials(&self) -> usize {

@@ -75,8 +75,14 @@ pub(super) fn outputs(
         outputs.push((guest.number, output?));
     }
     let failed = outputs.iter().any(|(_, output)| !output.success);
-    let times: Option<Vec<_>> = times.into_iter().collect();
-    match times.and_then(|times| apart(&times)) {
+    let why = match times.iter().position(Option::is_none) {
+        Some(silent) => Some(format!(
+            "guest {} did not say when it measured",
+            outputs[silent].0
+        )),
+        None => apart(&times.into_iter().flatten().collect::<Vec<_>>()),
+    };
+    match why {
         Some(why) if !failed => Err(TaskError::Failed(why)),
         _ => Ok(outputs),
     }
@@ -84,11 +90,20 @@ pub(super) fn outputs(
 
 /// Why these spans of time are not the same, if they are too different.
 fn apart(times: &[(Instant, Instant)]) -> Option<String> {
+    // One that was over within a look says nothing of how long the others were there together.
+    let longer: Vec<_> = times.iter().copied().filter(|t| t.0 < t.1).collect();
+    let of_longer = (longer.len() < times.len())
+        .then(|| apart(&longer))
+        .flatten();
+    if of_longer.is_some() {
+        return of_longer;
+    }
     let last = times.iter().map(|t| t.0).max()?;
     let first = times.iter().map(|t| t.1).min()?;
     let shortest = times.iter().map(|t| t.1.duration_since(t.0)).min()?;
     let common = first.saturating_duration_since(last);
-    (common.as_secs_f64() < LEAST * shortest.as_secs_f64()).then(|| {
+    let is_beside = last <= first + LOOK;
+    (!is_beside || common.as_secs_f64() < LEAST * shortest.as_secs_f64()).then(|| {
         format!(
             "the guests measured at the same time for {:.1} s of {:.1} s only, since they started \
              one after the other: a longer time of the probe has them overlap",
@@ -114,5 +129,10 @@ mod tests {
         assert!(why.contains("for 0.5 s of 2.0 s"), "{why}");
         let why = apart(&spans(&[(0.0, 2.0), (0.1, 2.0), (5.0, 7.0)])).unwrap();
         assert!(why.contains("for 0.0 s of 1.9 s"), "{why}");
+        // Who says both at once: beside the others, when they are over, and beside two that took turns.
+        assert_eq!(apart(&spans(&[(0.0, 2.0), (0.1, 2.0), (1.0, 1.0)])), None);
+        assert!(apart(&spans(&[(0.0, 2.0), (0.1, 2.0), (5.0, 5.0)])).is_some());
+        assert!(apart(&spans(&[(0.0, 2.0), (5.0, 7.0), (1.0, 1.0)])).is_some());
+        assert_eq!(apart(&[]), None);
     }
 }
