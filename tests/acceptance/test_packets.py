@@ -657,7 +657,7 @@ def test_a_far_end_without_an_echo_is_said_in_one_line():
 def test_somebody_who_does_not_answer_or_says_something_else_is_named(key):
     with answering(lambda request: []) as port:
         done = tompion("ping", "127.0.0.1", "--port", port, "--count", 3, "--timeout", "200ms", "--quiet", check=1)
-    assert re.fullmatch(r"tompion: no reply from 127.0.0.1:\d+ to 3 probes\n", done.stderr)
+    assert re.fullmatch(r"tompion: no reply from 127.0.0.1:\d+ to 3 probes: nothing came back \(.*want a key\?\)\n", done.stderr)
     with answering(lambda request: [b"what?"]) as port:
         done = tompion("ping", "127.0.0.1", "--port", port, "--count", 3, "--timeout", "200ms", check=1)
     assert "3 packets came that are no replies" in done.stderr

@@ -168,8 +168,9 @@ def test_a_quota_of_half_a_cpu_is_throttling_here(tmp_path):
     parts = parts_of(tmp_path / "run")
     here = parts["Here"]
     assert here["state"] == "fail"
-    assert here["sentence"].startswith("throttled: CPU quota of 0.50 CPUs used up in "), here
-    assert here["sentence"].endswith(" periods of 100 ms"), here
+    assert here["sentence"].startswith("throttled in "), here
+    assert " of its periods of 100 ms: CPU quota of 0.50 CPUs" in here["sentence"], here
+    assert any(" periods." in detail for detail in here["details"]), here
 
 
 def planted_run(tmp_path, monkeypatch, name):

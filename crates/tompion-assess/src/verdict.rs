@@ -27,7 +27,7 @@ pub mod remedies;
 
 pub use assessment::*;
 pub use basis::{LEVEL, SMALLEST_RATIO};
-pub use choose::{PartOfUse, Prospect, late_cells, prospects, verdicts};
+pub use choose::{PartOfUse, Prospect, is_judged_at, late_cells, prospects, verdicts};
 pub use judge::ERROR;
 pub use lateness::{
     LateUnder, Lateness, LatenessRow, QUANTILE as QUANTILE_OF_MOST_USES, lateness, lateness_of,

@@ -15,12 +15,14 @@ pub fn cgroup(root: &Root) -> Cgroup {
     let own_group = groups.directories.first();
     let file = |name: &str| own_group.map(|group| group.join(name));
     // The tightest of the quotas above a process is the one it feels.
-    let felt = tightest(root, &groups).map(|(_, quota)| quota);
+    let tightest = tightest(root, &groups);
+    let felt = tightest.map(|(_, quota)| quota);
     let throttled = |group: &PathBuf| stat(root, group)?.throttled_periods;
     let all = Cgroup {
         quota_us: felt.map(|quota| quota.quota_us),
         period_us: felt.map(|quota| quota.period_us),
         quota_cpus: felt.map(Quota::cpus),
+        limiting: tightest.map(|(group, _)| group.display().to_string()),
         // The count of the nearest group that keeps one.
         throttled_periods: groups.directories.iter().find_map(throttled),
         ..Cgroup::default()

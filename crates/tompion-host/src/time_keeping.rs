@@ -85,8 +85,20 @@ pub fn time_keeping(
         keepers,
         references: references::references(root),
         distribution: distribution(&here),
+        services: None,
     };
-    (found != TimeKeeping::default()).then_some(found)
+    let services = Some(services(root).to_owned());
+    (found != TimeKeeping::default()).then(|| TimeKeeping { services, ..found })
+}
+
+/// What starts services, by the directories that it makes as it starts: sd_booted(3).
+fn services(root: &Root) -> &'static str {
+    let starters = [
+        ("/run/systemd/system", "systemd"),
+        ("/run/openrc", "openrc"),
+    ];
+    let found = starters.into_iter().find(|(path, _)| root.has(path));
+    found.map_or("other", |(_, name)| name)
 }
 
 /// `ID` and `ID_LIKE` of os-release(5).

@@ -32,9 +32,9 @@ const MOST_BESIDE: u64 = 1 << 21;
 const JOINED: u64 = 1 << 20;
 
 /// Values of a trial's other tables together, a text as three, whatever the length of the result: they are in memory
-/// at once, and take up to 35 bytes each.
+/// at once.
 const VALUES_BESIDE: u64 = 1 << 22;
-/// Bytes of all tables of a trial unpacked, a third more than as many samples and values take.
+/// Bytes of all tables of a trial unpacked.
 const UNPACKED: u64 = 96 << 20;
 /// Texts of them, each as often as it stands there, in bytes: where they are written each takes its own.
 const TEXT_BESIDE: usize = 8 << 20;

@@ -283,6 +283,10 @@ pub struct Cgroup {
     pub period_us: Option<u64>,
     /// The quota as a number of CPUs.
     pub quota_cpus: Option<f64>,
+    /// The group that sets it, a directory of the control groups' file system.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("privacy" = "secret"))]
+    pub limiting: Option<String>,
     /// Weight among sibling groups (v2, default 100).
     pub weight: Option<u64>,
     /// Shares among sibling groups (v1, default 1024).

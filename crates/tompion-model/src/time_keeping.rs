@@ -14,6 +14,9 @@ pub struct TimeKeeping {
     /// The distribution, whose commands advice uses: `ID` of /etc/os-release and, after it,
     /// what that is like.
     pub distribution: Vec<String>,
+    /// What starts services here: `systemd`, `openrc`, or `other`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub services: Option<String>,
 }
 
 /// Something that sets or corrects the wall clock.

@@ -130,7 +130,7 @@ impl NetError {
 #[non_exhaustive]
 pub enum SendError {
     /// The socket's send buffer or the device's queue is full: the packet was dropped here.
-    #[error("the queue of this machine is full: {0}")]
+    #[error("the queue of this machine is full, so that its kernel dropped the packet ({0})")]
     QueueFull(io::Error),
     /// Longer than what the path takes in one piece.
     #[error("the packet is longer than the path's MTU: {0}")]

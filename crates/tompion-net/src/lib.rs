@@ -44,5 +44,5 @@ pub use socket::{Options, StampingSocket, Transport};
 pub use stamps::{
     ErrorOrigin, Event, IcmpError, Received, RxStamps, TxKind, TxStamp, monotonic_ns, realtime_ns,
 };
-pub use tcp::{TcpTimes, tcp_times};
+pub use tcp::{TcpTimes, listen_tcp, tcp_times};
 pub use wait::{MOST_FILES, Stop, wait};

@@ -1,10 +1,43 @@
-//! What the kernel makes of the round trips of a TCP connection.
+//! Sockets of TCP: one that listens, and what the kernel makes of the round trips of a connection.
 
 use std::io;
+use std::net::{SocketAddr, TcpListener};
 use std::os::fd::AsFd;
 
+use rustix::net::sockopt::{set_ipv6_v6only, set_socket_reuseaddr};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, listen, socket_with};
+
+use crate::NetError;
 use crate::address::bytes_at;
 use crate::sys;
+
+/// Connections that wait to be taken.
+const WAITING: i32 = 128;
+
+/// A socket that listens at an address, which one of IPv6 does not take for IPv4, too, as those of UDP here do not.
+///
+/// # Errors
+/// It is not free.
+pub fn listen_tcp(address: SocketAddr) -> Result<TcpListener, NetError> {
+    let family = match address.is_ipv6() {
+        true => AddressFamily::INET6,
+        false => AddressFamily::INET,
+    };
+    let open = || {
+        let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+        set_socket_reuseaddr(&socket, true)?;
+        if address.is_ipv6() {
+            set_ipv6_v6only(&socket, true)?;
+        }
+        bind(&socket, &address)?;
+        listen(&socket, WAITING)?;
+        Ok(TcpListener::from(socket))
+    };
+    open().map_err(|error: rustix::io::Errno| NetError::Bind {
+        address,
+        source: error.into(),
+    })
+}
 
 /// `struct tcp_info` of linux/tcp.h: where it has which figure, in bytes.
 const SMOOTHED: usize = 68;
@@ -50,7 +83,22 @@ pub fn tcp_times(stream: impl AsFd) -> io::Result<TcpTimes> {
 mod tests {
     use super::*;
     use std::io::{Read, Write};
-    use std::net::{TcpListener, TcpStream, UdpSocket};
+    use std::net::{TcpStream, UdpSocket};
+
+    #[test]
+    fn both_families_listen_at_one_port() {
+        let v4 = listen_tcp("0.0.0.0:0".parse().unwrap()).unwrap();
+        let port = v4.local_addr().unwrap().port();
+        let v6 = listen_tcp(SocketAddr::new([0_u16; 8].into(), port));
+        // Where there is no IPv6 nothing listens there.
+        if let Ok(v6) = v6 {
+            assert_eq!(v6.local_addr().unwrap().port(), port);
+        }
+        assert!(matches!(
+            listen_tcp(v4.local_addr().unwrap()),
+            Err(NetError::Bind { .. })
+        ));
+    }
 
     #[test]
     fn a_connection_over_loopback_has_short_round_trips_and_no_other_socket_has_any() {

@@ -30,6 +30,9 @@ pub struct FarEnd {
     pub error_ns: Option<u64>,
     /// TTL or hop limit that probes had left there.
     pub ttl: Option<u8>,
+    /// Requests from this address that it left unanswered since the first reply, as they came faster than it answers; it
+    /// counts up to 65,535 of them.
+    pub beyond_its_rate: u64,
 }
 
 /// How often something was odd about replies, by kind.
@@ -70,6 +73,8 @@ pub(crate) struct Told {
     pub mark: Option<(u64, (Cause, Source))>,
     pub oddities: tompion_stamp::Oddities,
     pub far: Option<FarEnd>,
+    /// Requests from this address that it ever left unanswered for its rate.
+    pub unanswered: Option<u16>,
 }
 
 /// What is kept of a measurement.
@@ -81,6 +86,8 @@ pub(crate) struct Account {
     odd: Oddities,
     errors: Errors,
     far: FarEnd,
+    /// Requests that the far end had left unanswered by its first reply, and by its latest.
+    unanswered: Option<[u16; 2]>,
     /// What held up each probe at the far end, by its own account.
     far_marks: Vec<Option<(Cause, Source)>>,
     /// Answers to probes that counted as lost.
@@ -108,12 +115,19 @@ impl Account {
             odd: Oddities::default(),
             errors: Errors::default(),
             far: FarEnd::default(),
+            unanswered: None,
             far_marks: vec![None; probes],
             late: 0,
             first_refusal: None,
             is_too_long: false,
             refused: 0,
         })
+    }
+
+    /// Nobody asks for this stamp.
+    pub fn without(&mut self, stamp: Stamp) {
+        let done = self.packets.set_missing_otherwise(stamp, Missing::NotTaken);
+        self.count(done);
     }
 
     fn count<T>(&mut self, done: Result<T, PacketsError>) -> Option<T> {
@@ -207,6 +221,10 @@ impl Account {
             let follows_up = self.far.follows_up | follow_up.is_some();
             self.far = FarEnd { follows_up, ..far };
         }
+        if let Some(now) = told.unanswered {
+            let [first, latest] = self.unanswered.unwrap_or([now; 2]);
+            self.unanswered = Some([first, latest.max(now)]);
+        }
         true
     }
 
@@ -271,23 +289,38 @@ impl Account {
             // The row is there.
             let _ = self.packets.set_outcome(row, Outcome::Lost);
         }
-        let refused = matches!(capability.transmit, TransmitStamps::User { .. });
-        let home_refused = matches!(capability.receive, ReceiveStamps::User { .. });
+        let out = match capability.transmit {
+            TransmitStamps::User { errno } => Some(errno),
+            TransmitStamps::Kernel => None,
+        };
+        let home = match capability.receive {
+            ReceiveStamps::User { errno } => Some(errno),
+            _ => None,
+        };
         let reasons = [
-            (Stamp::Scheduled, refused),
-            (Stamp::Sent, refused),
-            (Stamp::Received, home_refused),
+            (Stamp::Scheduled, out),
+            (Stamp::Sent, out),
+            (Stamp::Received, home),
         ];
-        for (place, is_refused) in reasons {
-            if is_refused {
-                let _ = self.packets.set_missing_otherwise(place, Missing::Refused);
-            }
+        for (place, errno) in reasons {
+            let why = match errno {
+                Some(0) => Missing::NotTaken,
+                Some(_) => Missing::Refused,
+                None => continue,
+            };
+            let _ = self.packets.set_missing_otherwise(place, why);
         }
+        let unanswered = self
+            .unanswered
+            .map_or(0, |[first, latest]| latest.saturating_sub(first));
         Measured {
             packets: self.packets,
             tally,
             capability,
-            far: self.far,
+            far: FarEnd {
+                beyond_its_rate: unanswered.into(),
+                ..self.far
+            },
             far_marks: self.far_marks,
             odd: self.odd,
             errors: self.errors,

@@ -275,7 +275,10 @@ fn carry_out<S: Speaker>(
         Protocol::Icmp => 0,
     };
     let ip_bytes = bytes + headers(settings) + transport;
-    let account = Account::new(settings.count as usize, ip_bytes as u32, settings.hardware)?;
+    let mut account = Account::new(settings.count as usize, ip_bytes as u32, settings.hardware)?;
+    if settings.past_queue {
+        account.without(Stamp::Scheduled);
+    }
     let timeout_ns = u64::try_from(settings.timeout.as_nanos()).unwrap_or(u64::MAX);
     let plan = Plan {
         timeout: settings.timeout,
@@ -356,13 +359,13 @@ impl Measured {
             .filter(|p| p.arrival.is_some())
             .count();
         if answered == 0 && sent > 0 {
-            let why = self.why_silent();
+            let why = self.why_silent(settings);
             return Err(PacketError::NoReply { to, sent, why });
         }
         self.require_interval(settings)
     }
 
-    fn why_silent(&self) -> Option<String> {
+    fn why_silent(&self, settings: &Settings) -> Option<String> {
         if let Some(mtu) = self.errors.mtu {
             return Some(format!("a link of the path takes {mtu} bytes at most"));
         }
@@ -377,8 +380,18 @@ impl Measured {
             return Some(format!("{error}{hint}"));
         }
         let others = self.tally.received;
-        (others > 0)
-            .then(|| format!("{others} packets came that are no replies to this measurement"))
+        if others > 0 {
+            return Some(format!(
+                "{others} packets came that are no replies to this measurement"
+            ));
+        }
+        // A far end with a key says nothing to who has another one or none.
+        let asked = match (settings.protocol, &settings.key) {
+            (Protocol::Icmp, _) => return None,
+            (Protocol::Stamp, Some(_)) => "does it have this key?",
+            (Protocol::Stamp, None) => "is it there, and does it want a key?",
+        };
+        Some(format!("nothing came back ({asked})"))
     }
 
     fn require_interval(&self, settings: &Settings) -> Result<(), PacketError> {

@@ -196,7 +196,8 @@ impl Observed {
 
     /// By what each of these was held up here, in their order; nothing is known of the far end. A cause is named where
     /// it lasted at least half of that by which the probe was held up; what has its own times goes before what counters
-    /// tell of a window, which explains no less than a tenth of it. What waits in the own queue while its sender was not kept from running waits for other packets.
+    /// tell of a window, which explains no less than a tenth of it. What waits in the own queue waits for other packets, but where
+    /// something kept its sender from running for nearly all of that time.
     pub fn causes(&self, held_up: &[HeldUp]) -> Vec<Option<HeldUpBy<'_>>> {
         let mut found = vec![None; held_up.len()];
         for (side, disturbances, otherwise) in [
@@ -289,10 +290,11 @@ impl Observed {
                 is_own || length_ns / excess_ns.max(1) < WINDOW
             };
             let near: Vec<&Disturbance> = open.iter().copied().filter(is_near).collect();
-            tell(
-                place,
-                explanation(&near, (from_ns, until_ns), excess_ns / 2),
-            );
+            let least_ns = match held_up[place].side {
+                Side::Queued => excess_ns / 10 * 9,
+                _ => excess_ns / 2,
+            };
+            tell(place, explanation(&near, (from_ns, until_ns), least_ns));
         }
     }
 }

@@ -50,6 +50,7 @@ impl StampSpeaker {
                 Some((number, wire::mark(mark.cause, mark.source)))
             }),
             oddities: answer.oddities,
+            unanswered: tompion.and_then(|t| t.unanswered),
             far: Some(FarEnd {
                 tompion: tompion.map(|t| t.software),
                 receives_by: kind(|t| t.received),
@@ -58,6 +59,7 @@ impl StampSpeaker {
                 is_synchronized: answer.reflector_error.synchronized,
                 error_ns: answer.reflector_error.error_ns(),
                 ttl: answer.ttl,
+                ..FarEnd::default()
             }),
         }
     }

@@ -9,8 +9,8 @@ pub(crate) use text::{HEADS, row};
 use serde::Serialize;
 use tompion_path::Way;
 use tompion_path::stamps::{
-    Loss, Missing, Order, Packets, Reordering, Stamp, StayBy, Values, Vantage, ipdv, lateness,
-    layers, least_of, order, pdv, rest, round_trips, stays, vantages,
+    Loss, Missing, Order, Outcome, Packets, Reordering, Stamp, StayBy, Values, Vantage, ipdv,
+    lateness, layers, least_of, order, pdv, rest, round_trips, stays, vantages,
 };
 
 use crate::account::{FarEnd, Measured};
@@ -155,7 +155,7 @@ pub struct Summary {
     /// that differ.
     pub far_stay: Option<Quantiles>,
     /// Of how many replies the far end told when its kernel sent them; of the others its program's
-    /// stamp counts.
+    /// stamp counts, but where replies beside them waited in its queue.
     pub followed_up: u64,
     /// The round trip at the outermost vantage point without that: the path.
     pub path: Option<Quantiles>,
@@ -174,6 +174,8 @@ pub struct Summary {
     pub far_end: FarEnd,
     /// What was odd about replies, with how often.
     pub oddities: Vec<(String, u64)>,
+    /// Probes that were sent when the next one was due already.
+    pub sent_too_late: u64,
     /// ICMP errors.
     pub icmp_errors: u64,
     /// Stamps and replies that the table has no place for: out of range, or of no probe.
@@ -236,6 +238,7 @@ impl Summary {
                 .iter()
                 .map(|(oddity, count)| (oddity.to_string(), count))
                 .collect(),
+            sent_too_late: sent_too_late(packets),
             icmp_errors: measured.errors.count,
             refused: measured.refused,
         }
@@ -258,6 +261,17 @@ fn variation(packets: &Packets, path: Values) -> Vec<Variation> {
         })
     };
     rows.into_iter().filter_map(row).collect()
+}
+
+/// Probes that were sent when the next one was due already.
+fn sent_too_late(packets: &Packets) -> u64 {
+    let is_late = |row: &usize| {
+        let sent = packets.get(*row, Stamp::UserSent);
+        let next_due = packets.get(*row + 1, Stamp::Due);
+        let was_sent = packets.probe(*row).map(|p| p.outcome) != Ok(Outcome::NotSent);
+        was_sent && sent.zip(next_due).is_some_and(|(sent, next)| sent > next)
+    };
+    (0..packets.len()).filter(is_late).count() as u64
 }
 
 /// Replies of which the far end told when its kernel sent them.

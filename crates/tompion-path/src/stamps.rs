@@ -39,7 +39,7 @@ pub use packets::Packets;
 pub use place::{Clock, Stamp, TapId};
 pub use probe::{Arrival, MOST_PROBES, MOST_TAPS, Outcome, PacketsError, Probe};
 pub use reordering::{Reordered, Reordering};
-pub use stay::{StayBy, Stays, stays};
+pub use stay::{StayBy, Stays, left_far_end, stays};
 pub use values::Values;
 pub(crate) use vantage::between;
 pub use vantage::{Vantage, round_trips, vantages};

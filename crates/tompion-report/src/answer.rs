@@ -153,7 +153,7 @@ impl<'a> Answer<'a> {
             );
         }
         let clock_is_off = clock_is_off(self.data);
-        let n = profiles.len();
+        let n = self.measured();
         let fit = |load: &String| {
             let under = |p: &'a ProfileVerdict| p.under(load);
             let judged = profiles.iter().filter_map(under);
@@ -188,11 +188,36 @@ impl<'a> Answer<'a> {
                 format!("no answer yet {}", open.join(" and ")),
             ]),
         }
+        clauses.extend(self.not_measured());
         clauses.extend(tightest(&profiles.iter().collect::<Vec<_>>()));
         if self.loads == [AT_REST] {
             clauses.push("measured at rest only".to_owned());
         }
-        (trusted(&fits, n, clock_is_off), clauses.join("; "))
+        (
+            trusted(&fits, profiles.len(), clock_is_off),
+            clauses.join("; "),
+        )
+    }
+
+    /// How many uses were judged under any load.
+    fn measured(&self) -> usize {
+        let profiles = self.data.assessment().profiles.iter();
+        profiles.filter(|p| !p.by_load.is_empty()).count()
+    }
+
+    /// Those that were not.
+    fn not_measured(&self) -> Option<String> {
+        let profiles = self.data.assessment().profiles.iter();
+        let without: Vec<String> = profiles
+            .filter(|p| p.by_load.is_empty())
+            .map(use_title)
+            .collect();
+        match &without[..] {
+            [] => None,
+            [one] => Some(format!("{one} not measured")),
+            [one, other] => Some(format!("{one} and {other} not measured")),
+            all => Some(format!("{} more uses not measured", all.len())),
+        }
     }
 
     /// How late sleeps are, as they are and with remedies.
@@ -277,14 +302,15 @@ impl<'a> Answer<'a> {
     /// How many verdicts there are, what passes rest on, and what would bring the others.
     fn decided(&self) -> String {
         let profiles = &self.data.assessment().profiles;
-        let all = profiles.len() * self.loads.len();
+        let uses = self.measured();
+        let all = uses * self.loads.len();
         let decided = profiles.iter().flat_map(|p| &p.by_load);
         let decided = decided.filter(|l| l.outcome.is_decided()).count();
         let others = verdicts::longer(self.data);
         let others = others.map_or_else(String::new, |longer| format!("; others: {longer}"));
         let each =
             |n: usize, one: &str, several: &str| format!("{n} {}", plural(n as u64, one, several));
-        let (uses, loads) = (profiles.len(), self.loads.len());
+        let loads = self.loads.len();
         let of = format!(
             "{}, {}",
             each(uses, "use", "uses"),
@@ -293,6 +319,9 @@ impl<'a> Answer<'a> {
         let mut told = format!("Decided {decided} of {all} ({of}{others}).");
         if let Some(watched) = verdicts::all_watched(profiles) {
             told.push_str(&format!(" A pass rests on {watched}."));
+        }
+        if uses < profiles.len() {
+            told.push_str(" A default check measures every use.");
         }
         let more = self.loads.len().saturating_sub(MOST_LOADS);
         if more > 0 {

@@ -202,7 +202,16 @@ fn mark(cell: &Cell<'_>, name: &str, place: &str) -> Option<Mark> {
     let v = cell.judged?;
     let judged = Judged::of(v);
     let beyond = matches!(judged, Judged::Beyond(..)) && cell.outcome == Outcome::Fail;
+    let with = v.remedy.as_ref();
+    let with = with.filter(|_| cell.outcome == Outcome::WithRemedy);
     let value = match judged {
+        _ if let Some(with) = with => format!(
+            "{} {} with {}, {} as it is",
+            quantile_name(v.quantile),
+            format_ns(with.estimate_ns),
+            with.name,
+            format_ns(v.estimate_ns)
+        ),
         Judged::Value(quantile, value) => format!("{quantile} {value}"),
         Judged::Beyond(quantile, limit) => format!("{quantile} > {limit}"),
         Judged::TooFew(_) => "too few samples".to_owned(),
@@ -211,9 +220,16 @@ fn mark(cell: &Cell<'_>, name: &str, place: &str) -> Option<Mark> {
     Some(Mark {
         outcome: cell.outcome,
         limit_ns: v.limit_ns,
-        late_ns: v.supported_estimate_ns().filter(|ns| ns.is_finite()),
+        // What passes stands where it does so.
+        late_ns: with
+            .map(|with| with.estimate_ns)
+            .or(v.supported_estimate_ns())
+            .filter(|ns| ns.is_finite()),
         beyond,
-        interval_ns: v.supported_estimate_ns().and(v.low_ns.zip(v.high_ns)),
+        interval_ns: v
+            .supported_estimate_ns()
+            .filter(|_| with.is_none())
+            .and(v.low_ns.zip(v.high_ns)),
         told: format!(
             "{name}, {place}: {value}, limit {}: {verdict}",
             format_ns(v.limit_ns)

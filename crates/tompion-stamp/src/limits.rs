@@ -93,12 +93,23 @@ pub(crate) struct Account {
     bucket: Bucket,
     quiet_until_ns: u64,
     times: u32,
+    unanswered: u16,
 }
 
 impl Account {
     /// Whether to forget it would give its source more than it has: it is left alone, or has had most of its burst.
     pub(crate) fn is_restrained(&self, rate: Rate, now_ns: u64) -> bool {
         now_ns < self.quiet_until_ns || self.bucket.is_low(rate, now_ns)
+    }
+
+    /// One more of its packets is not answered for a rate.
+    pub(crate) fn leave_unanswered(&mut self) {
+        self.unanswered = self.unanswered.saturating_add(1);
+    }
+
+    /// Of how many that was so, as long as it is remembered.
+    pub(crate) fn unanswered(&self) -> u16 {
+        self.unanswered
     }
 
     /// Takes a packet's worth of a rate. Beyond it the source is left alone for a while, where

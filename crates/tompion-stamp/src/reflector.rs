@@ -256,7 +256,7 @@ impl Reflector {
         let is_fresh = sent_ns.is_some_and(|ns| ns.abs_diff(arrival.received.utc_ns) <= FRESH_NS);
         let source = Source::from(arrival.source.ip());
         let is_trusted = key.is_some() || arrival.source.ip().to_canonical().is_loopback();
-        self.admit(source, is_trusted, arrival.now_ns)?;
+        let unanswered = self.admit(source, is_trusted, arrival.now_ns)?;
         self.counters.no_error_estimate += u64::from(request.error.error_ns().is_none());
 
         let session = self.config.stateful.then(|| {
@@ -286,7 +286,7 @@ impl Reflector {
             arrival,
             &request,
             (&survey, is_fresh),
-            told,
+            (told, unanswered),
             out,
         );
         reply.number = self.expect_stamp(&reply);
@@ -300,7 +300,7 @@ impl Reflector {
         arrival: &Arrival<'_>,
         request: &RequestFields,
         (survey, is_fresh): (&Survey, bool),
-        session: Option<sessions::Told>,
+        (session, unanswered): (Option<sessions::Told>, u16),
         out: &mut [u8],
     ) {
         let mode = self.mode();
@@ -349,6 +349,7 @@ impl Reflector {
             class: arrival.traffic_class.map(|class| (class >> 2, class & 3)),
             dscp_permitted: self.config.dscp_permitted,
             session,
+            unanswered,
             train: self
                 .trains
                 .of(SessionKey::new(arrival.source, request.ssid)),
@@ -404,8 +405,9 @@ impl Reflector {
         }
     }
 
-    /// Takes a packet's worth of all rates that it falls under.
-    fn admit(&mut self, source: Source, is_trusted: bool, now_ns: u64) -> Result<(), Silence> {
+    /// Takes a packet's worth of all rates that it falls under: how many packets of its source were left unanswered for these
+    /// before.
+    fn admit(&mut self, source: Source, is_trusted: bool, now_ns: u64) -> Result<u16, Silence> {
         let limits = self.config.limits;
         let mut is_taken = is_trusted;
         if !is_trusted && !self.sources.has(&source) {
@@ -422,16 +424,17 @@ impl Reflector {
         } else {
             (limits.stranger, Some(limits.quiet))
         };
-        if !account.take(rate, quiet, now_ns) {
-            return Err(Silence::SourceRate);
-        }
-        let within = (is_taken || self.strangers.take(limits.strangers, now_ns))
-            && self.all.take(limits.all, now_ns);
-        if within {
-            Ok(())
+        let why = if !account.take(rate, quiet, now_ns) {
+            Silence::SourceRate
+        } else if (is_taken || self.strangers.take(limits.strangers, now_ns))
+            && self.all.take(limits.all, now_ns)
+        {
+            return Ok(account.unanswered());
         } else {
-            Err(Silence::TotalRate)
-        }
+            Silence::TotalRate
+        };
+        account.leave_unanswered();
+        Err(why)
     }
 
     /// The number of a reply, and its transmit stamp expected.

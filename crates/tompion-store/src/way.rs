@@ -99,29 +99,31 @@ pub(super) fn walk_to_file(path: &Path) -> Result<Spot, Stopped> {
         let name = path.file_name().ok_or_else(none)?.to_owned();
         let above = above(&path);
         let directory = walk(above, Others::Refused, false)?.directory;
-        let spot = |there| Spot {
-            told: above.to_path_buf(),
-            name: name.clone(),
-            directory: directory.try_clone().expect("a descriptor"),
-            there,
+        let spot = |directory, there| {
+            Ok(Spot {
+                told: above.to_path_buf(),
+                name: name.clone(),
+                directory,
+                there,
+            })
         };
         let found = match openat(&directory, &name, LOOK, Mode::empty()) {
             Ok(found) => found,
-            Err(Errno::NOENT) => return Ok(spot(There::Nothing)),
+            Err(Errno::NOENT) => return spot(directory, There::Nothing),
             Err(e) => return Err(e.into()),
         };
         let what = fstat(&found)?;
         match FileType::from_raw_mode(what.st_mode) {
-            FileType::RegularFile => return Ok(spot(There::File)),
-            FileType::Directory => return Ok(spot(There::Directory)),
+            FileType::RegularFile => return spot(directory, There::File),
+            FileType::Directory => return spot(directory, There::Directory),
             FileType::Symlink => {}
-            _ => return Ok(spot(There::Special(what.st_dev, what.st_ino))),
+            _ => return spot(directory, There::Special(what.st_dev, what.st_ino)),
         }
         let of_proc = is_of_proc(&found);
         if of_proc {
             let led = statat(&directory, &name, AtFlags::empty())?;
             if FileType::from_raw_mode(led.st_mode) != FileType::RegularFile {
-                return Ok(spot(There::Opened));
+                return spot(directory, There::Opened);
             }
             if led.st_nlink == 0 {
                 return Err(Errno::NOENT.into());

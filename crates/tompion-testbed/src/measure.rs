@@ -279,11 +279,13 @@ impl Look<'_> {
         let nominal = shared_rate(link_bps, seen.sent_bps, cross_bps);
         let share = if self.in_kernel { 0.03 } else { 0.01 };
         let by_chance = cross.map_or(0.0, |c| chance_bps(c, &seen));
+        // Told with headers, as the rate of a link is.
+        let with_headers = link.rate_bps as f64 / link_bps;
         Ok(Ok(Figure {
             quantity: Quantity::Rate(self.way),
-            nominal,
-            measured: seen.left_bps,
-            tolerance: share * nominal + by_chance,
+            nominal: nominal * with_headers,
+            measured: seen.left_bps * with_headers,
+            tolerance: (share * nominal + by_chance) * with_headers,
             packets: seen.packets,
             between_ns: seen.between_ns,
         }))

@@ -14,7 +14,7 @@ mod turns;
 mod work;
 
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{Builder, JoinHandle};
 
@@ -29,7 +29,7 @@ use crate::sys::{Ring, real_time};
 use crate::topology::{RELAY_FAR, RELAY_NEAR};
 use keeper::{Keeper, locked};
 use line::{Book, Line};
-use work::Work;
+use work::{Traffic, Work};
 
 pub use false_time::{FalseInterval, FalseTime, Reason};
 pub use keeper::{Counts, Summary};
@@ -61,7 +61,7 @@ pub(crate) struct Relay {
     relaying: Option<JoinHandle<io::Result<()>>>,
     keeping: Option<JoinHandle<Result<(), TestbedError>>>,
     summary: Arc<Mutex<Summary>>,
-    under_way: Arc<AtomicUsize>,
+    traffic: Arc<Traffic>,
     is_real_time: bool,
 }
 
@@ -106,14 +106,15 @@ impl Relay {
                 lost: unrecorded,
             },
             least_delay_ns: least_delay_ns(&plan.outward).min(least_delay_ns(&plan.homeward)),
-            under_way: Arc::default(),
+            gone: 0,
+            traffic: Arc::default(),
         };
         let mut relay = Self {
             stop: Arc::default(),
             relaying: None,
             keeping: None,
             summary,
-            under_way: Arc::clone(&work.under_way),
+            traffic: Arc::clone(&work.traffic),
             is_real_time: false,
         };
         relay
@@ -149,7 +150,12 @@ impl Relay {
 
     /// How many packets are under way, as of its last sleep.
     pub fn under_way(&self) -> usize {
-        self.under_way.load(Ordering::Relaxed)
+        self.traffic.under_way.load(Ordering::Relaxed)
+    }
+
+    /// How many left since the beginning, as of then.
+    pub fn gone(&self) -> usize {
+        self.traffic.gone.load(Ordering::Relaxed)
     }
 
     /// What it did so far; up to 20 ms behind.

@@ -50,7 +50,7 @@ pub struct Outcome {
     pub before: Measurement,
     /// How the command ended; `None` without one, and where the path was not what it was to be.
     pub status: Option<ExitStatus>,
-    /// The path after everything had ended; `None` where the run was stopped, or the path was wrong before.
+    /// The path after everything had ended; `None` where its command was stopped, or the path was wrong before.
     pub after: Option<Measurement>,
     /// What the relay did; `None` where the kernel was the whole path.
     pub summary: Option<Summary>,
@@ -108,8 +108,10 @@ pub fn run(
     if outcome.verdict() == Verdict::AsPlanned {
         outcome.status = with_programs(&testbed, programs, stop)?;
         outcome.stopped = stop.load(Ordering::Relaxed);
-        if !outcome.stopped {
-            testbed.settle(SETTLED);
+        // Without a command there is no other end.
+        let is_ended = programs.command.is_none();
+        if !outcome.stopped || is_ended {
+            testbed.settle(if is_ended { GRACE } else { SETTLED });
             outcome.after = Some(measured(&testbed, stop)?);
         }
     }

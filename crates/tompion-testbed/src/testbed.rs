@@ -193,7 +193,11 @@ impl Testbed {
         // The kernel's own queue cannot be seen from here.
         os::sleep(SETTLE.min(longest));
         let under_way = || self.relay.as_ref().map_or(0, Relay::under_way);
-        while under_way() > 0 && begun.elapsed() < longest {
+        let gone = || self.relay.as_ref().map_or(0, Relay::gone);
+        // Beside cross traffic of real senders there is always something under way.
+        let (before, gone_before) = (under_way(), gone());
+        let is_left = || under_way() > 0 && gone() - gone_before < before;
+        while is_left() && begun.elapsed() < longest {
             os::sleep(SETTLE);
         }
     }

@@ -61,6 +61,7 @@ pub(super) fn part(seen: &Seen<'_>) -> Part {
         (Cause::Preempted, "Others who had the CPU"),
         (Cause::Throttled, "The CPU quota"),
     ];
+    details.extend(throttled(seen));
     let sentence = |(cause, what): (Cause, &str)| Taken::by(&stalls, &[cause]).sentence(what);
     details.extend(causes.into_iter().filter_map(sentence));
     let used_up = quota.zip(takers::quota(seen));
@@ -94,8 +95,8 @@ fn quota(seen: &Seen<'_>) -> Option<(State, String)> {
             Some((
                 state,
                 format!(
-                    "throttled: CPU quota{of} used up in {} of {} periods{periods}",
-                    t.throttled_periods, t.periods
+                    "throttled in {} of its periods{periods}: CPU quota{of}",
+                    percent(share)
                 ),
             ))
         }
@@ -105,6 +106,15 @@ fn quota(seen: &Seen<'_>) -> Option<(State, String)> {
             (State::Warn, clause)
         }),
     }
+}
+
+/// How often a CPU quota was used up, in full.
+fn throttled(seen: &Seen<'_>) -> Option<String> {
+    let felt = seen.throttling.filter(|t| t.throttled_periods > 0)?;
+    let (used_up, all) = (felt.throttled_periods, felt.periods);
+    Some(format!(
+        "The CPU quota was used up in {used_up} of {all} periods."
+    ))
 }
 
 /// That not all CPUs may be used.

@@ -217,7 +217,7 @@ fn a_quota_that_is_used_up_is_throttling_here() {
     });
     assert_eq!(machine.states(), [OK, OK, OK, Fail]);
     let here = &machine.parts()[3];
-    insta::assert_snapshot!(here.sentence, @"throttled: CPU quota of 0.50 CPUs used up in 350 of 700 periods of 100 ms");
+    insta::assert_snapshot!(here.sentence, @"throttled in 50 % of its periods of 100 ms: CPU quota of 0.50 CPUs");
     // What the sentence has no room for.
     assert_eq!(here.details[0], "Other programs took 0.4 % of the CPUs.");
     machine.throttling.as_mut().unwrap().throttled_periods = 0;

@@ -51,19 +51,6 @@ pub fn advice(cells: &[Cell]) -> Vec<Advice> {
 fn timer_slack(cells: &[Cell]) -> Option<Advice> {
     let slacked = |c: &Cell| c.factors.clone().with(factor::SLACK, "1ns");
     let sleeps = kernel_sleeps(cells, |c| c.factors.level(factor::SLACK) == "default");
-    let all = by_key(cells);
-    // Pairs without samples were not tried.
-    let pairs: Vec<(&Cell, &Cell, Comparison)> = sleeps
-        .into_iter()
-        .filter_map(|before| {
-            let after = *all.get(&slacked(before))?;
-            let compared =
-                Comparison::of(basis::numbered(before), basis::numbered(after), QUANTILE)?;
-            Some((before, after, compared))
-        })
-        .collect();
-    let &(before, after, _) = pairs.first()?;
-    let helped = pairs.iter().filter(|p| p.2.is_notably_larger()).count();
     let remedy = Remedy {
         subject: "a timer slack of 1 ns",
         quantity: "wake-up latency",
@@ -71,14 +58,7 @@ fn timer_slack(cells: &[Cell]) -> Option<Advice> {
         how: TIMER_SLACK.how,
         price: TIMER_SLACK.price,
     };
-    let mut advice = remedy.for_sleeps(before, after)?;
-    if pairs.len() > 1 {
-        advice.sentence.push_str(&format!(
-            " It helped in {helped} of the {} sleeps tried.",
-            pairs.len()
-        ));
-    }
-    Some(advice)
+    remedy.for_any(cells, sleeps, slacked)
 }
 
 /// Whether a sleep is as programs have it: at the default slack, or out of its reach.
@@ -101,13 +81,7 @@ fn hybrid_sleep(cells: &[Cell]) -> Option<Advice> {
         how: HYBRID_SLEEP.how,
         price: HYBRID_SLEEP.price,
     };
-    let all = by_key(cells);
-    kernel_sleeps(cells, has_usual_slack)
-        .into_iter()
-        .find_map(|before| {
-            let after = *all.get(&hybrid(before))?;
-            remedy.for_sleeps(before, after)
-        })
+    remedy.for_any(cells, kernel_sleeps(cells, has_usual_slack), hybrid)
 }
 
 fn absolute_sleep(cells: &[Cell]) -> Option<Advice> {
@@ -200,6 +174,38 @@ fn kernel_sleeps(cells: &[Cell], wanted: impl Fn(&Cell) -> bool) -> Vec<&Cell> {
 impl Remedy {
     fn for_clocks(&self, before: &Cell, after: &Cell) -> Option<Advice> {
         self.tested(before, after, clocks::comparable(before, after))
+    }
+
+    /// What the run says of it for the first of these sleeps which it helped, or else for the first, and how many it
+    /// helped: a use is judged by its own sleep, and passes with what did nothing for another.
+    fn for_any(
+        &self,
+        cells: &[Cell],
+        sleeps: Vec<&Cell>,
+        remedied: impl Fn(&Cell) -> Factors,
+    ) -> Option<Advice> {
+        let all = by_key(cells);
+        // Pairs without samples were not tried.
+        let pairs: Vec<(&Cell, &Cell, bool)> = sleeps
+            .into_iter()
+            .filter_map(|before| {
+                let after = *all.get(&remedied(before))?;
+                let (was, is) = (basis::numbered(before), basis::numbered(after));
+                let helped = Comparison::of(was, is, self.quantile)?.is_notably_larger();
+                Some((before, after, helped))
+            })
+            .collect();
+        let first_helped = pairs.iter().find(|(.., helped)| *helped);
+        let &(before, after, _) = first_helped.or(pairs.first())?;
+        let mut advice = self.for_sleeps(before, after)?;
+        if pairs.len() > 1 {
+            let helped = pairs.iter().filter(|(.., helped)| *helped).count();
+            advice.sentence.push_str(&format!(
+                " It helped in {helped} of the {} sleeps tried.",
+                pairs.len()
+            ));
+        }
+        Some(advice)
     }
 
     fn for_sleeps(&self, before: &Cell, after: &Cell) -> Option<Advice> {

@@ -15,6 +15,15 @@ use crate::verdict::{LoadVerdict, Outcome, Profile, ProfileVerdict, Remedied, ba
 /// A use is judged at a target within this factor of its period.
 const AT_ITS_PERIOD: f64 = 2.0;
 
+/// Whether a use is judged where sleeps of these times, in nanoseconds, are measured: at its period, or, where that is
+/// shorter than all of them, by the shortest.
+pub fn is_judged_at(profile: &Profile, targets_ns: impl IntoIterator<Item = u64>) -> bool {
+    let times = |ns: u64| (ns as f64 / profile.period_ns).ln();
+    let all: Vec<f64> = targets_ns.into_iter().map(times).collect();
+    let is_near = |times: &f64| times.abs() <= AT_ITS_PERIOD.ln() + 1e-9;
+    all.iter().any(is_near) || all.iter().all(|times| *times > 0.0)
+}
+
 /// One verdict a profile, in their order, for each platform and placement of several by
 /// itself.
 pub fn verdicts(cells: &[Cell], profiles: &[Profile]) -> Vec<ProfileVerdict> {

@@ -18,40 +18,53 @@ pub struct Remedy {
 struct Family {
     /// Names of it in os-release(5).
     ids: &'static [&'static str],
+    /// What starts services there.
+    services: &'static str,
     /// Installs chrony.
     install: &'static str,
     /// Starts it, now and with the machine.
     start: &'static [&'static str],
     /// Has it read its configuration again.
     restart: &'static str,
+    /// Both where what usually starts services does not run.
+    by_hand: [&'static str; 2],
     /// A file of its configuration that a line can be added to.
     configuration: &'static str,
     /// A file that names a module to load with the machine.
     modules: &'static str,
 }
 
+/// Without anything that starts services.
+const CHRONYD_AGAIN: &str = "chronyc shutdown; chronyd";
+
 const FAMILIES: [Family; 3] = [
     Family {
         ids: &["debian", "ubuntu"],
+        services: "systemd",
         install: "apt install chrony",
         start: &["systemctl enable --now chrony"],
         restart: "systemctl restart chrony",
+        by_hand: ["service chrony start", "service chrony restart"],
         configuration: "/etc/chrony/chrony.conf",
         modules: "/etc/modules-load.d/ptp_kvm.conf",
     },
     Family {
         ids: &["fedora", "rhel", "centos", "amzn"],
+        services: "systemd",
         install: "dnf install chrony",
         start: &["systemctl enable --now chronyd"],
         restart: "systemctl restart chronyd",
+        by_hand: ["chronyd", CHRONYD_AGAIN],
         configuration: "/etc/chrony.conf",
         modules: "/etc/modules-load.d/ptp_kvm.conf",
     },
     Family {
         ids: &["alpine"],
+        services: "openrc",
         install: "apk add chrony",
         start: &["rc-update add chronyd default", "rc-service chronyd start"],
         restart: "rc-service chronyd restart",
+        by_hand: ["chronyd", CHRONYD_AGAIN],
         configuration: "/etc/chrony/chrony.conf",
         modules: "/etc/modules",
     },
@@ -60,12 +73,37 @@ const FAMILIES: [Family; 3] = [
 /// A distribution that we do not know.
 const OTHER: Family = Family {
     ids: &[],
+    services: "",
     install: "install chrony with the distribution's package manager",
     start: &["start the service chronyd, now and with the machine"],
     restart: "restart the service chronyd",
+    by_hand: ["chronyd", CHRONYD_AGAIN],
     configuration: "chrony's configuration",
     modules: "the list of modules to load",
 };
+
+impl Family {
+    /// Whether what its commands talk to does not run here.
+    fn is_by_hand(&self, keeping: &TimeKeeping) -> bool {
+        let runs = keeping.services.as_deref();
+        runs.is_some_and(|runs| runs != self.services && !self.services.is_empty())
+    }
+
+    /// Starts chrony, and has it read its configuration again.
+    fn started(&self, keeping: &TimeKeeping) -> Vec<String> {
+        match self.is_by_hand(keeping) {
+            true => vec![self.by_hand[0].to_owned()],
+            false => self.start.iter().map(|step| (*step).to_owned()).collect(),
+        }
+    }
+
+    fn restarted(&self, keeping: &TimeKeeping) -> String {
+        match self.is_by_hand(keeping) {
+            true => self.by_hand[1].to_owned(),
+            false => self.restart.to_owned(),
+        }
+    }
+}
 
 fn family(keeping: &TimeKeeping) -> &'static Family {
     // Its own name before what it is like.
@@ -171,7 +209,7 @@ fn unkept(environment: &Environment, keeping: &TimeKeeping, family: &Family) -> 
     let mut steps = Vec::new();
     match installed.map(|k| k.name.as_str()) {
         // It follows no clock but those in the network.
-        Some("systemd-timesyncd") if host.is_empty() => {
+        Some("systemd-timesyncd") if host.is_empty() && runs_systemd(keeping) => {
             steps.push("timedatectl set-ntp true".to_owned());
         }
         Some(name @ ("ntpd" | "ntpsec")) if host.is_empty() => {
@@ -179,10 +217,10 @@ fn unkept(environment: &Environment, keeping: &TimeKeeping, family: &Family) -> 
                 "start the service {name}, now and with the machine"
             ));
         }
-        Some("chrony") => steps.extend(started(family)),
+        Some("chrony") => steps.extend(family.started(keeping)),
         _ => {
             steps.push(family.install.to_owned());
-            steps.extend(started(family));
+            steps.extend(family.started(keeping));
         }
     }
     let follows_host = !host.is_empty();
@@ -196,8 +234,10 @@ fn unkept(environment: &Environment, keeping: &TimeKeeping, family: &Family) -> 
     }
 }
 
-fn started(family: &Family) -> impl Iterator<Item = String> + use<> {
-    family.start.iter().map(|step| (*step).to_owned())
+/// Whether systemd starts services here; so it is taken to be where a record does not say.
+fn runs_systemd(keeping: &TimeKeeping) -> bool {
+    let runs = keeping.services.as_deref();
+    runs.is_none_or(|runs| runs == "systemd")
 }
 
 /// Has chrony follow the host's clock, where the host gives it out.
@@ -225,6 +265,6 @@ fn host_clock(environment: &Environment, keeping: &TimeKeeping, family: &Family)
         "echo 'refclock PHC {device} poll 2' >> {}",
         family.configuration
     ));
-    steps.push(family.restart.to_owned());
+    steps.push(family.restarted(keeping));
     steps
 }

@@ -204,6 +204,34 @@ fn what_is_missing_is_advised_in_the_distributions_commands() {
 }
 
 #[test]
+fn where_nothing_starts_services_the_commands_do_without() {
+    let of = |distribution: &str, services: Option<&str>, installed: Option<&str>| {
+        let installed = installed.map(|name| TimeKeeper {
+            name: name.to_owned(),
+            ..TimeKeeper::default()
+        });
+        let mut environment = machine(installed.into_iter().collect(), Some((false, 16)));
+        let keeping = environment.time_keeping.as_mut().unwrap();
+        keeping.distribution = vec![distribution.to_owned()];
+        keeping.services = services.map(str::to_owned);
+        steps(&environment)
+    };
+    let other = Some("other");
+    let by_hand = ["apt install chrony", "service chrony start"];
+    assert_eq!(of("debian", other, None), by_hand);
+    let usual = ["apt install chrony", "systemctl enable --now chrony"];
+    assert_eq!(of("debian", Some("systemd"), None), usual);
+    assert_eq!(of("fedora", other, Some("chrony")), ["chronyd"]);
+    // timedatectl talks to systemd.
+    let timesyncd = Some("systemd-timesyncd");
+    assert_eq!(of("debian", other, timesyncd), by_hand);
+    let told = ["timedatectl set-ntp true"];
+    assert_eq!(of("debian", Some("systemd"), timesyncd), told);
+    assert_eq!(of("alpine", Some("openrc"), None).len(), 3);
+    assert_eq!(of("alpine", other, None), ["apk add chrony", "chronyd"]);
+}
+
+#[test]
 fn what_is_installed_is_started_and_not_installed_again() {
     let installed = |name: &str| TimeKeeper {
         name: name.to_owned(),

@@ -23,6 +23,7 @@ fn the_tightest_quota_above_the_process_counts() {
         (c.quota_us, c.period_us, c.quota_cpus),
         (Some(20_000), Some(100_000), Some(0.2))
     );
+    assert_eq!(c.limiting.as_deref(), Some("/sys/fs/cgroup/outer"));
     assert_eq!((c.weight, c.cpuset.as_deref()), (Some(100), Some("0-1")));
     assert_eq!(c.throttled_periods, Some(3));
 }

@@ -68,6 +68,20 @@ fn each_thread_is_held_up_by_what_disturbed_it() {
 }
 
 #[test]
+fn what_waits_in_a_queue_waits_for_others_but_where_its_sender_did_not_run_for_nearly_all_of_that()
+{
+    let all = [held_up(Side::Queued, 1_000, 5_010)];
+    let by = |from_us, until_us| {
+        let hog = disturbance(from_us, until_us, Cause::Preempted, Some("hog[7]"));
+        of(&observed(&[hog], &[]), &all)[0].0
+    };
+    // It left before its sender had the CPU again, or long after.
+    assert_eq!(by(2_000, 9_000), Cause::Queued);
+    assert_eq!(by(900, 4_000), Cause::Queued);
+    assert_eq!(by(1_020, 5_000), Cause::Preempted);
+}
+
+#[test]
 fn what_took_less_than_half_of_it_explains_nothing() {
     let tick = |length: u64| disturbance(2_000, 2_000 + length, Cause::Tick, None);
     let all = [held_up(Side::Receiving, 1_000, 5_010)];

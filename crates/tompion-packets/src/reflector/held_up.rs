@@ -91,7 +91,10 @@ impl HeldUpAnswers {
                     false => from_ns,
                 },
                 until_ns: stamp.utc_ns,
-                excess_ns,
+                excess_ns: match is_queued {
+                    true => excess_ns.min(queued_ns),
+                    false => excess_ns,
+                },
             });
         }
     }
@@ -144,7 +147,10 @@ impl HeldUpAnswers {
             .enumerate()
             .map(|(row, slow)| HeldUp {
                 row,
-                side: Side::FarEnd,
+                side: match slow.is_queued {
+                    true => Side::Queued,
+                    false => Side::FarEnd,
+                },
                 from_ns: slow.from_ns,
                 until_ns: slow.until_ns,
                 excess_ns: slow.excess_ns,

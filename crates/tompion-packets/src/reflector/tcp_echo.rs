@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use tompion_net::{MOST_FILES, NetError, Stop, monotonic_ns, wait};
+use tompion_net::{MOST_FILES, NetError, Stop, listen_tcp, monotonic_ns, wait};
 use tompion_time::os;
 
 use crate::error::PacketError;
@@ -46,9 +46,10 @@ impl TcpEcho {
     /// # Errors
     /// It is not free.
     pub fn listen(address: SocketAddr) -> Result<Self, PacketError> {
-        let refused = |source| NetError::Bind { address, source };
-        let listener = TcpListener::bind(address).map_err(refused)?;
-        listener.set_nonblocking(true).map_err(refused)?;
+        let listener = listen_tcp(address)?;
+        listener
+            .set_nonblocking(true)
+            .map_err(|source| NetError::Bind { address, source })?;
         Ok(Self(listener))
     }
 

@@ -98,16 +98,36 @@ impl Summary {
         if left_out > 0 {
             let _ = writeln!(out, "{left_out} probes were not sent");
         }
+        if self.sent_too_late > 0 {
+            let late = self.sent_too_late;
+            let _ = writeln!(
+                out,
+                "{late} probes were sent when the next one was due already"
+            );
+        }
+        if self.far_end.beyond_its_rate > 0 {
+            let _ = writeln!(
+                out,
+                "{} were left unanswered by the far end, as they came faster than it answers (its --rate)",
+                self.far_end.beyond_its_rate
+            );
+        }
         if self.late_replies > 0 {
             let late = self.late_replies;
             let _ = writeln!(out, "{late} replies came after the timeout: lost");
         }
         if self.far_stay.is_some() {
             let (told, all) = (self.followed_up, self.answered);
-            let _ = writeln!(
-                out,
-                "the far end's stay ends with its kernel's transmit stamp in {told} of {all} replies, else with its program's"
-            );
+            let _ = match told {
+                0 => writeln!(
+                    out,
+                    "the far end's stay ends with its program's stamp: what its own queue takes counts as path"
+                ),
+                _ => writeln!(
+                    out,
+                    "the far end's stay ends with its kernel's transmit stamp in {told} of {all} replies, else with its program's"
+                ),
+            };
         } else if self.answered > 0 {
             out.push_str(
                 "the far end does not say how long it kept probes: round trips and their variation contain it\n",

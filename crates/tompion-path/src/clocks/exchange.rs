@@ -1,6 +1,6 @@
 //! The four stamps of a probe and its reply, two by each clock.
 
-use crate::stamps::{Clock, Packets, Stamp};
+use crate::stamps::{Clock, Packets, Stamp, left_far_end};
 
 /// A probe and its reply: two stamps by the own clock, two by the far end's. In nanoseconds since
 /// the zero of each.
@@ -34,13 +34,13 @@ pub fn exchanges(packets: &Packets) -> Vec<Exchange> {
         let mut of_row = stamps.into_iter().filter(is_own);
         of_row.find_map(|stamp| packets.get(row, stamp))
     };
-    let of_row = |row| {
-        let reply = packets.get(row, Stamp::FarSentKernel);
+    let left = left_far_end(packets);
+    let of_row = |row: usize| {
         let exchange = Exchange {
             row,
             sent_ns: own(row, [Stamp::Sent, Stamp::UserSent])?,
             far_received_ns: packets.get(row, Stamp::FarReceived)?,
-            far_sent_ns: reply.or_else(|| packets.get(row, Stamp::FarSent))?,
+            far_sent_ns: left[row]?,
             received_ns: own(row, [Stamp::Received, Stamp::UserReceived])?,
         };
         let is_true = exchange.far_sent_ns >= exchange.far_received_ns && exchange.path_ns() >= 0;

@@ -3,7 +3,7 @@
 use crate::stamps::packets::Packets;
 use crate::stamps::place::Stamp;
 use crate::stamps::values::Values;
-use crate::stamps::vantage::{Vantage, between, round_trips};
+use crate::stamps::vantage::{Vantage, round_trips};
 
 /// By which stamp a reply left the far end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -13,7 +13,8 @@ pub enum StayBy {
     /// The transmit stamp of the far end's kernel, which followed (the Follow-Up Telemetry
     /// TLV of RFC 8972).
     FollowUp,
-    /// The kernel's where it followed, else that within the reply.
+    /// The kernel's where it followed, else that within the reply; neither where replies beside it waited in the far end's
+    /// queue, so that this one may have, too.
     #[default]
     Best,
 }
@@ -40,20 +41,59 @@ impl Stays {
     }
 }
 
+/// A reply that is sent so much later than its program handed it over waited in the far end's queue, in nanoseconds.
+const WAITED_NS: i64 = 200_000;
+
+/// When each reply left the far end, by its clock: as its kernel told it afterwards, or else by the stamp of its program, which
+/// the reply has. Nothing where a reply next to it, before or behind, waited in the far end's queue: nobody knows for how
+/// long this one did.
+pub fn left_far_end(packets: &Packets) -> Vec<Option<i64>> {
+    let rows = || 0..packets.len();
+    let waited = |row: usize| {
+        let handed_over = packets.get(row, Stamp::FarSent)?;
+        let left = packets.get(row, Stamp::FarSentKernel)?;
+        Some(left.saturating_sub(handed_over) > WAITED_NS)
+    };
+    // What the nearest told one before each row did, and the nearest behind it.
+    let nearest = |rows: &mut dyn Iterator<Item = usize>| {
+        let (mut latest, mut all) = (false, vec![false; packets.len()]);
+        for row in rows {
+            latest = waited(row).unwrap_or(latest);
+            all[row] = latest;
+        }
+        all
+    };
+    let (before, behind) = (nearest(&mut rows()), nearest(&mut rows().rev()));
+    rows()
+        .map(|row| {
+            let by_kernel = packets.get(row, Stamp::FarSentKernel);
+            let is_known = !before[row] && !behind[row];
+            let by_program = || packets.get(row, Stamp::FarSent).filter(|_| is_known);
+            by_kernel.or_else(by_program)
+        })
+        .collect()
+}
+
+fn stamps_of(packets: &Packets, stamp: Stamp) -> Vec<Option<i64>> {
+    (0..packets.len())
+        .map(|row| packets.get(row, stamp))
+        .collect()
+}
+
 /// How long the far end kept each packet. What it says is believed as far as it can be true: from
 /// 0 to the round trip as the kernel saw it, or where that is missing the program.
 pub fn stays(packets: &Packets, by: StayBy) -> Stays {
-    let reply = between(packets, Stamp::FarReceived, Stamp::FarSent);
-    let follow_up = between(packets, Stamp::FarReceived, Stamp::FarSentKernel);
+    let left = match by {
+        StayBy::Best => left_far_end(packets),
+        StayBy::Reply => stamps_of(packets, Stamp::FarSent),
+        StayBy::FollowUp => stamps_of(packets, Stamp::FarSentKernel),
+    };
     let kernel = round_trips(packets, Vantage::Kernel);
     let user = round_trips(packets, Vantage::User);
     let mut stays = Stays::default();
     let values = (0..packets.len()).map(|probe| {
-        let given = match by {
-            StayBy::Reply => reply.get(probe),
-            StayBy::FollowUp => follow_up.get(probe),
-            StayBy::Best => follow_up.get(probe).or_else(|| reply.get(probe)),
-        }?;
+        let came = packets.get(probe, Stamp::FarReceived)?;
+        let given = left[probe]?.checked_sub(came)?;
         let whole = kernel.get(probe).or_else(|| user.get(probe));
         if given < 0 {
             stays.negative += 1;

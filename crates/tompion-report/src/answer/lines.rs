@@ -120,7 +120,10 @@ pub fn alerts(data: &ReportData, width: usize) -> Vec<String> {
     }
     let mistakes = record.mistakes().into_iter();
     alerts.extend(mistakes.map(|told| format!("WRITTEN WRONGLY: {told}")));
-    if let Some((QuotaEffect::Felt, sentence)) = cpu_quota(data) {
+    // Of one machine the line of what goes on here says it.
+    if let Some((QuotaEffect::Felt, sentence)) = cpu_quota(data)
+        && Seen::of_run(record).is_none()
+    {
         alerts.push(format!("CPU QUOTA: {sentence}"));
     }
     let short = |text: &String| cut(&plain(text), 2 * width - 4);

@@ -105,7 +105,8 @@ struct Kind {
 }
 
 tompion_model::entries! {
-    /// What is at fault comes before what makes sleeps better than they need be, and of remedies what costs least.
+    /// The clock comes before who takes the CPU, and that before what makes sleeps better than they need be; of remedies what
+    /// costs least is first.
     static KINDS: [Kind] =
         clock,
         host,
@@ -117,7 +118,21 @@ tompion_model::entries! {
 /// What to do by what these machines showed.
 pub fn steps(data: &ReportData, shown: &[Shown<'_>]) -> Vec<Step> {
     let of = |kind: &&Kind| (kind.steps)(data, shown);
-    KINDS.iter().flat_map(of).collect()
+    let mut found: Vec<Step> = KINDS.iter().flat_map(of).collect();
+    // Of those who take the CPU the first is who made most sleeps late.
+    let place = |step: &Step| match step.mends {
+        Mends::Clock => 0,
+        Mends::With(_) => usize::MAX,
+        mends => {
+            let at_fault = |s: &Shown<'_>| {
+                let mut of = s.culprits.iter();
+                of.position(|c| Mends::of(c) == Some(mends))
+            };
+            shown.iter().filter_map(at_fault).min().unwrap_or(0) + 1
+        }
+    };
+    found.sort_by_key(place);
+    found
 }
 
 /// The machines on which something is at fault, to precede what to do: `on a, b: `; nothing where there is one.

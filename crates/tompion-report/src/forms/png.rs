@@ -23,7 +23,7 @@ const FONT: &[u8] = include_bytes!("../../fonts/DejaVuSans-subset.ttf");
 
 /// Pixels for each unit of the drawing, as far as there is room for as many.
 const FINE: f32 = 2.0;
-/// Pixels of a picture, each of four bytes: as many as a plot of some eighty loads has. One of more is coarser; as SVG it is not.
+/// Pixels of a picture, each of four bytes. One of more is coarser; as SVG it is not.
 const PIXELS: f32 = 16e6;
 
 /// The embedded font, read once.

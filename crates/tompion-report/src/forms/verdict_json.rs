@@ -65,7 +65,7 @@ struct VerdictJson {
     trusted: &'static str,
     /// Why, in a sentence.
     why: String,
-    /// Whose fault it is, in a sentence, with the step of the screen that mends it; empty where nothing tells.
+    /// What is at fault, in a sentence, with the step of the screen that mends it; empty where nothing tells.
     cause: String,
     /// Clock, host, kernel, and what else ran; empty for a run of several platforms.
     parts: Vec<PartJson>,
@@ -129,6 +129,9 @@ struct UnderJson {
     /// The remedy that passes.
     #[serde(skip_serializing_if = "Option::is_none")]
     remedy: Option<String>,
+    /// The quantile's value with that remedy, in nanoseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remedy_late_ns: Option<f64>,
     /// The quantile that is judged, 0 to 1.
     quantile: f64,
     /// Its value as it is, in nanoseconds; null where the samples do not support it.
@@ -195,6 +198,11 @@ fn sentence(text: &str) -> String {
     shortened_to(text, SENTENCE)
 }
 
+/// What is at fault, without the word for it, which the key is.
+fn cause(told: &str) -> &str {
+    told.strip_prefix("Cause: ").unwrap_or(told)
+}
+
 impl VerdictJson {
     fn of(data: &ReportData) -> Self {
         let record = data.record();
@@ -237,7 +245,7 @@ impl VerdictJson {
             complete: record.status == Status::Complete,
             trusted,
             why: sentence(&why),
-            cause: sentence(&answer::cause(data)),
+            cause: sentence(cause(&answer::cause(data))),
             parts: parts.collect(),
             steps: steps.collect(),
             uses: uses.collect(),
@@ -320,12 +328,12 @@ fn rank(outcome: &str) -> Option<usize> {
 impl UnderJson {
     fn of(l: &LoadVerdict) -> Self {
         let remedy = l.remedy.as_ref();
+        let remedy = remedy.filter(|_| l.outcome == Outcome::WithRemedy);
         Self {
             load: name(&l.load),
             outcome: word(l.outcome),
-            remedy: remedy
-                .filter(|_| l.outcome == Outcome::WithRemedy)
-                .map(|r| r.name.clone()),
+            remedy: remedy.map(|r| r.name.clone()),
+            remedy_late_ns: remedy.map(|r| r.estimate_ns),
             quantile: l.quantile,
             late_ns: l.supported_estimate_ns(),
             range_ns: l

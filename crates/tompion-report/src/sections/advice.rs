@@ -1,5 +1,7 @@
 //! Remedies that this very run tried.
 
+use tompion_assess::verdict::remedies::REMEDIES;
+use tompion_assess::verdict::{LoadVerdict, Outcome, ProfileVerdict};
 use tompion_model::{format_ns, range_in_words};
 use tompion_stats::BlockRange;
 
@@ -7,6 +9,7 @@ use super::{Machine, Question, Section};
 use crate::blocks::{Block, Content, Item, Items, Media};
 use crate::data::ReportData;
 use crate::figures::{quantile_name, times, times_to_times};
+use crate::grid::under;
 
 pub(super) static ENTRY: Section = Section {
     name: "advice",
@@ -47,10 +50,14 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
                 sure: a.effective,
                 text: a.sentence.clone(),
                 how: Some(a.how.clone()),
-                more: vec![
-                    ("Cost", a.price.clone()),
-                    ("Gain", format!("{gain}{noise}")),
-                ],
+                more: [
+                    ("Cost", Some(a.price.clone())),
+                    ("Gain", Some(format!("{gain}{noise}"))),
+                    ("Passes with it", passes_with(data, &a.how)),
+                ]
+                .into_iter()
+                .filter_map(|(name, told)| Some((name, told?)))
+                .collect(),
                 media: if i < ON_SCREEN {
                     Media::ALL
                 } else {
@@ -64,6 +71,32 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
         return vec![Content::Text(nothing.to_owned()).on(Media::PAGE)];
     }
     vec![Content::Items(Items::Cards, items).into()]
+}
+
+/// The uses that pass with the remedy that is applied so, each with its loads; nothing where none does.
+fn passes_with(data: &ReportData, how: &str) -> Option<String> {
+    let remedy = REMEDIES.iter().find(|r| r.words.how == how)?;
+    let of_use = |p: &ProfileVerdict| {
+        let passes = |l: &&LoadVerdict| {
+            let with = l.remedy.as_ref().filter(|with| with.name == remedy.name);
+            l.outcome == Outcome::WithRemedy && with.is_some()
+        };
+        let loads: Vec<String> = p
+            .by_load
+            .iter()
+            .filter(passes)
+            .map(|l| under(&l.load))
+            .collect();
+        let told = || format!("{} {}", p.title(), loads.join(", "));
+        (!loads.is_empty()).then(told)
+    };
+    let uses: Vec<String> = data
+        .assessment()
+        .profiles
+        .iter()
+        .filter_map(of_use)
+        .collect();
+    (!uses.is_empty()).then(|| uses.join("; "))
 }
 
 /// A quantile, or from which block's to which where blocks disagree.

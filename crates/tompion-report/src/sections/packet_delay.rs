@@ -264,7 +264,8 @@ fn notes(view: &PacketsView) -> Vec<String> {
     }
     if view.times.iter().any(|t| t.name == "far end's stay") {
         notes.push(format!(
-            "The far end's stay ends with its kernel's transmit stamp in {} of {} replies, else with its program's.",
+            "The far end's stay ends with its kernel's transmit stamp in {} of {} replies, else with its program's; beside replies that \
+             waited in its queue it is not known then.",
             count(view.followed_up),
             count(view.probes.answered)
         ));

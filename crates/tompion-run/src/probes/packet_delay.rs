@@ -98,7 +98,7 @@ none. The side table `packets` has every stamp.",
             "probes",
             "N",
             Form::Count,
-            Preset::Text("1000"),
+            Preset::Text("1200"),
             "Number of probes of each cell, over all blocks",
         ),
         Parameter::new(
@@ -188,6 +188,8 @@ none. The side table `packets` has every stamp.",
         },
     ],
     usual: Usual {
+        // By fewer no difference between vantage points, of which there are four and more, can be shown.
+        blocks: 10,
         time: Time::AllSamples,
         ..BASE.usual
     },

@@ -28,6 +28,8 @@ pub(super) struct Told<'a> {
     pub(super) dscp_permitted: u64,
     /// Of a reflector that counts by session.
     pub(super) session: Option<SessionTold>,
+    /// Packets of this source that were left unanswered for a rate.
+    pub(super) unanswered: u16,
     /// What the session sent without wanting a reply.
     pub(super) train: Option<&'a Train>,
     /// Whether what sessions send so is remembered.
@@ -192,6 +194,7 @@ fn serve(
             outcome.takes_marks = takes_marks;
             let answer = Tompion {
                 mark: mark.filter(|_| takes_marks),
+                unanswered: takes_marks.then_some(told.unanswered),
                 software: SOFTWARE,
                 received: Some(told.received),
                 sent: Some(StampKind::User),

@@ -61,10 +61,11 @@ fn tompions_own_value_has_the_bytes_of_docs_wire() {
             cause: 3,
             source: 1,
         }),
+        unanswered: Some(0x3132),
     };
     let expected = [
-        0, 0, 0, 0, b'T', b'M', b'P', b'N', 1, 0b11_0110, 1, 2, 1, 2, 3, 4, 0x11, 0x12, 0x13, 0x14,
-        0x15, 0x16, 0x17, 0x18, 0x21, 0x22, 0x23, 0x24, 3, 1, 0, 0,
+        0, 0, 0, 0, b'T', b'M', b'P', b'N', 1, 0b111_0110, 1, 2, 1, 2, 3, 4, 0x11, 0x12, 0x13,
+        0x14, 0x15, 0x16, 0x17, 0x18, 0x21, 0x22, 0x23, 0x24, 3, 1, 0x31, 0x32,
     ];
     assert_eq!(told.to_bytes(), expected);
     assert_eq!(Tompion::read(&expected), Some(told));
@@ -74,7 +75,11 @@ fn tompions_own_value_has_the_bytes_of_docs_wire() {
     later.extend([9; 8]);
     assert_eq!(Tompion::read(&later), Some(told));
     // One that ends before the mark has none.
-    let without = Tompion { mark: None, ..told };
+    let without = Tompion {
+        mark: None,
+        unanswered: None,
+        ..told
+    };
     assert_eq!(Tompion::read(&expected[..31]), Some(without));
     assert_eq!(Tompion::read(&expected[..24]), Some(without));
     // Somebody else's, and one cut short.
@@ -177,6 +182,7 @@ proptest! {
             sent: kind(kinds.1),
             stay: knows.then_some(TompionStay { sender_sequence, stay_ns }),
             mark: knows.then_some(TompionMark { sender_sequence, cause: major, source: minor }),
+            unanswered: knows.then_some(stay_ns as u16),
         };
         prop_assert_eq!(Tompion::read(&told.to_bytes()), Some(told));
     }

@@ -38,8 +38,19 @@ pub struct Work {
     pub book: Book,
     /// The least delay of any packet, in nanoseconds.
     pub least_delay_ns: i64,
-    /// How many packets are under way, for others to see.
-    pub under_way: Arc<AtomicUsize>,
+    /// Packets that left, all told.
+    pub gone: usize,
+    /// For others to see.
+    pub traffic: Arc<Traffic>,
+}
+
+/// What is on the path, as of the relay's last sleep.
+#[derive(Debug, Default)]
+pub struct Traffic {
+    /// Packets under way.
+    pub under_way: AtomicUsize,
+    /// Packets that left since the beginning.
+    pub gone: AtomicUsize,
 }
 
 impl Work {
@@ -57,7 +68,8 @@ impl Work {
         while !stop.load(Ordering::Relaxed) {
             let is_busy = (0..STEPS).all(|_| self.step());
             let under_way = self.outward.0.under_way() + self.homeward.0.under_way();
-            self.under_way.store(under_way, Ordering::Relaxed);
+            self.traffic.under_way.store(under_way, Ordering::Relaxed);
+            self.traffic.gone.store(self.gone, Ordering::Relaxed);
             let now_ns = now();
             turns.spun(now_ns - awake_ns);
             awake_ns = now_ns;
@@ -76,9 +88,11 @@ impl Work {
         // What is due comes first: one that is late is wrong, one that arrived has its stamp.
         while near.0.send_due(now(), far.1.socket(), book) {
             any = true;
+            self.gone += 1;
         }
         while far.0.send_due(now(), near.1.socket(), book) {
             any = true;
+            self.gone += 1;
         }
         any |= near.0.take(&mut near.1, far.1.socket(), book);
         any | far.0.take(&mut far.1, near.1.socket(), book)

@@ -1,10 +1,11 @@
 //! `tompion check`: measure, save, report.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use tompion_assess::verdict::company::Scheduler;
-use tompion_assess::verdict::{CHECK_S, Profile, profiles as built_in};
-use tompion_model::{InCheck, Unavailable, format_duration};
+use tompion_assess::verdict::{CHECK_S, Profile, is_judged_at, profiles as built_in};
+use tompion_model::{InCheck, Unavailable, factor, format_duration, parse_duration_ns};
 use tompion_probe::{read_cost, stalls, timer_events, wake_up};
 use tompion_run::probes::{Selection, Slack};
 use tompion_run::{Plan, PlanOptions};
@@ -58,6 +59,10 @@ pub fn check(options: &CheckOptions) -> exit::Result {
         let open = without_time(uses, options.quick, &plan.loads, scheduler, plan.duration);
         warn_of_too_little_time(&open);
     }
+    if is_whole(options) && !options.run.output.quiet {
+        let uses = profiles.iter().filter(|p| is_among(&required, p));
+        warn_of_other_periods(uses, &plan);
+    }
     let mut decisions = Decisions::new(&profiles, options.quick, plan.blocks, plan.duration);
     let promises = Promises {
         judged: Judged {
@@ -92,6 +97,24 @@ fn warn_of_too_little_time(open: &[&Profile]) {
              may have them",
             names.join(", "),
             if names.len() == 1 { "it" } else { "them" }
+        ));
+    }
+}
+
+/// Says which required uses are not judged by what is measured, before the time is spent.
+fn warn_of_other_periods<'p>(required: impl Iterator<Item = &'p Profile>, plan: &Plan) {
+    let sleeps = plan
+        .cells
+        .iter()
+        .filter(|cell| cell.factors.level(factor::PROBE) == wake_up::NAME);
+    let targets =
+        sleeps.filter_map(|cell| parse_duration_ns(cell.factors.level(factor::TARGET)).ok());
+    let targets: BTreeSet<u64> = targets.collect();
+    for profile in required.filter(|p| !is_judged_at(p, targets.iter().copied())) {
+        let period = format_duration(profile.period_ns.round() as u64);
+        exit::complain(&format!(
+            "warning: --require {}: it is judged by sleeps of {period}, and none is measured; add {period} to --targets",
+            profile.name
         ));
     }
 }

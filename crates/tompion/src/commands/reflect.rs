@@ -172,7 +172,7 @@ fn tell(options: &ReflectOptions, served: &Served) -> anyhow::Result<()> {
     if told.dropped_by_socket > 0 {
         let dropped = told.dropped_by_socket;
         text.push_str(&format!(
-            "  {dropped} dropped by the socket for want of room\n"
+            "  {dropped} dropped by the kernel: no room, or a wrong checksum\n"
         ));
     }
     if told.transmit_stamps_missing > 0 {

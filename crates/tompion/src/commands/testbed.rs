@@ -105,9 +105,10 @@ fn mistake(file: &Path, text: &str, error: &toml::de::Error) -> anyhow::Error {
 /// A flag that ends the run. What a terminal sends goes to the command, too, and is its own matter.
 fn signals(has_command: bool) -> anyhow::Result<Arc<AtomicBool>> {
     let stop = Arc::<AtomicBool>::default();
+    let is_of_terminal = has_command && is_in_foreground();
     for signal in [SIGINT, SIGQUIT, SIGTERM, SIGHUP] {
         let from_terminal = matches!(signal, SIGINT | SIGQUIT);
-        let flag = if has_command && from_terminal {
+        let flag = if is_of_terminal && from_terminal {
             Arc::default()
         } else {
             Arc::clone(&stop)
@@ -115,6 +116,14 @@ fn signals(has_command: bool) -> anyhow::Result<Arc<AtomicBool>> {
         signal_hook::flag::register(signal, flag)?;
     }
     Ok(stop)
+}
+
+/// Whether a terminal sends its signals to this process: elsewhere they come from somebody who means it alone.
+fn is_in_foreground() -> bool {
+    let Ok(terminal) = std::fs::File::open("/dev/tty") else {
+        return false;
+    };
+    rustix::termios::tcgetpgrp(terminal).is_ok_and(|group| group == rustix::process::getpgrp())
 }
 
 /// How to enter each place.
@@ -163,7 +172,7 @@ fn in_words(measured: &Measurement) -> String {
             ),
         };
         let verdict = if figure.is_within() { "" } else { ", OUTSIDE" };
-        words.push(format!("{name} {value} ({nominal} planned{verdict})"));
+        words.push(format!("{name} {value} ({nominal} expected{verdict})"));
     }
     for (quantity, why) in &measured.unmeasured {
         let name = match quantity {

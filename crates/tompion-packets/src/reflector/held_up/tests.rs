@@ -148,7 +148,7 @@ fn what_waited_in_the_devices_queue_waited_for_other_packets_unless_its_sender_w
     // Only a part of it was the queue's.
     asked.request_queued(440 * MS, 8 * MS, 3 * MS);
     asked.observed(Observed::planted(
-        &[disturbance(421, 428, Cause::Stopped)],
+        &[disturbance(420, 428, Cause::Stopped)],
         AHEAD,
         600_000_000,
     ));

@@ -1,7 +1,7 @@
 use super::*;
 
 /// A probe that the kernel sent at 0 and received at 1000, with these stamps of the far end.
-fn packets(far: &[[Option<i64>; 3]]) -> Packets {
+fn packets_of(far: &[[Option<i64>; 3]]) -> Packets {
     let mut packets = Packets::new();
     let places = [Stamp::FarReceived, Stamp::FarSent, Stamp::FarSentKernel];
     for stamps in far {
@@ -19,7 +19,7 @@ fn packets(far: &[[Option<i64>; 3]]) -> Packets {
 
 #[test]
 fn the_follow_up_stamp_goes_first_where_it_is_there() {
-    let packets = packets(&[
+    let packets = packets_of(&[
         [Some(5_000), Some(5_040), Some(5_050)],
         [Some(5_000), Some(5_040), None],
         [None, Some(5_040), Some(5_050)],
@@ -31,8 +31,44 @@ fn the_follow_up_stamp_goes_first_where_it_is_there() {
 }
 
 #[test]
+fn beside_replies_that_waited_in_the_far_ends_queue_one_that_nobody_told_of_has_no_stay() {
+    const MS: i64 = 1_000_000;
+    let told = |waited| [Some(0), Some(400), Some(400 + waited)];
+    let untold = [Some(0), Some(400), None];
+    let mut packets = packets_of(&[
+        untold,
+        told(300),
+        untold,
+        told(3 * MS),
+        untold,
+        told(300),
+        untold,
+        told(2 * MS),
+        untold,
+    ]);
+    for row in 0..packets.len() {
+        packets.set(row, Stamp::Received, 9 * MS).unwrap();
+    }
+    let stays = stays(&packets, StayBy::Best);
+    let long = |ns| Some(400 + ns);
+    let expected = [
+        Some(400),
+        long(300),
+        None,
+        long(3 * MS),
+        None,
+        long(300),
+        None,
+        long(2 * MS),
+        // The last one: what would follow comes with no reply.
+        None,
+    ];
+    assert_eq!(stays.values.iter().collect::<Vec<_>>(), expected);
+}
+
+#[test]
 fn a_far_end_that_cannot_be_right_is_not_believed() {
-    let packets = packets(&[
+    let packets = packets_of(&[
         [Some(10), Some(9), None],
         [Some(0), Some(1_001), None],
         [Some(0), Some(1_000), None],
@@ -50,7 +86,7 @@ fn a_far_end_that_cannot_be_right_is_not_believed() {
 
 #[test]
 fn one_stamp_given_twice_is_no_stay() {
-    let packets = packets(&[
+    let packets = packets_of(&[
         [Some(10), Some(10), None],
         [Some(20), Some(20), None],
         [None, None, None],

@@ -11,7 +11,8 @@ use tompion_packets::{CaptureError, JoinedCapture, join_capture};
 use tompion_path::Way;
 use tompion_path::stamps::recorded::{self, LONGEST_TAP_NAME, RecordError};
 use tompion_path::stamps::{
-    Clock, Key, Missing, Outcome, Packets, PacketsError, Stamp, TapId, Vantage,
+    Clock, Key, Missing, Outcome, Packets, PacketsError, Stamp, TapId, Values, Vantage, layers,
+    round_trips as round_trips_at,
 };
 use tompion_store::{Directory, Run, RunWriter};
 
@@ -20,6 +21,10 @@ use super::trials::{missing, round_trips, samples, technique};
 
 /// Probes of a run that can be joined: they are in memory at once, a hundred bytes each.
 const MOST_PROBES: u64 = 1 << 22;
+
+/// Round trips of two taps that differ by less, in nanoseconds and by what two clocks may go apart, do not tell which is nearer.
+const SAME_NS: f64 = 1_000.0;
+const SAME_SHARE: f64 = 2e-4;
 
 /// A tap by its name, and its capture.
 #[derive(Debug)]
@@ -65,6 +70,16 @@ pub enum JoinRunError {
     Name {
         /// As it was given.
         name: String,
+    },
+    /// A tap that is named behind one that is farther away.
+    #[error(
+        "tap {near} is nearer to the sender than tap {far}, which stands before it: name taps in the order from the sender"
+    )]
+    Order {
+        /// Which saw the longer round trips.
+        near: String,
+        /// The other.
+        far: String,
     },
     /// A capture that is damaged, or of other packets.
     #[error("tap {name}: {source}")]
@@ -129,6 +144,7 @@ pub fn join<R: Read>(
             found,
         });
     }
+    all.require_order()?;
     let change = |trial: &Trial, mut data: TrialData| {
         if let Some(packets) = all.joined(trial, &data)? {
             let table = recorded::table(&packets);
@@ -184,6 +200,26 @@ impl All {
                 name: name.to_owned(),
             }),
         }
+    }
+
+    /// Refuses taps in the wrong order: who is nearer to the sender sees the longer round trips, whatever the clocks.
+    fn require_order(&self) -> Result<(), JoinRunError> {
+        let median = |values: &Values| values.distribution().quantile(0.5).unwrap_or(0.0);
+        let name = |vantage: Vantage| vantage.name(&self.packets);
+        for layer in layers(&self.packets) {
+            let are_taps = [layer.upper, layer.lower]
+                .into_iter()
+                .all(|vantage| matches!(vantage, Vantage::Tap(_)));
+            let slack_ns =
+                SAME_NS + SAME_SHARE * median(&round_trips_at(&self.packets, layer.lower));
+            if are_taps && median(&layer.added(&self.packets)) < -slack_ns {
+                return Err(JoinRunError::Order {
+                    near: name(layer.lower),
+                    far: name(layer.upper),
+                });
+            }
+        }
+        Ok(())
     }
 
     fn gather(run: &Run) -> Result<Self, JoinRunError> {

@@ -1,6 +1,8 @@
 //! Who gets how much.
 
 use super::*;
+use crate::tlv::kinds;
+use crate::tlv::values::Tompion;
 
 /// Answered ones of `count` requests from a source, one each `gap_ns`.
 fn answered(
@@ -44,6 +46,32 @@ fn a_stranger_beyond_its_rate_gets_its_burst_and_silence() {
     let from = same("192.0.2.1:4000");
     assert_eq!(answered(&mut reflector, from, 10_000, 10_000), 32);
     assert_eq!(reflector.counters().source_rate, 10_000 - 32);
+}
+
+#[test]
+fn who_went_beyond_its_rate_is_told_how_many_were_left_unanswered() {
+    let mut reflector = reflector(ReflectorConfig::default());
+    let mut out = [0; 256];
+    let ours = tlv(kinds::PRIVATE, &Tompion::default().to_bytes());
+    let mut told = |from: &str, at_ns| {
+        let datagram = request(reflector.mode(), 0, &ours);
+        let came = Arrival {
+            source: source(from),
+            now_ns: at_ns,
+            ..arrival(&datagram)
+        };
+        let reply = reflector.reflect(&came, &mut out).ok()?;
+        Tompion::read(&out[48..reply.bytes])?.unanswered
+    };
+    // A burst of 32 at once, then silence for a while.
+    let burst: Vec<_> = (0..50)
+        .map(|_| told("192.0.2.1:4000", 1_000_000_000))
+        .collect();
+    assert_eq!(burst[..32], [Some(0); 32]);
+    assert_eq!(burst[32..], [None; 18]);
+    let later_ns = 600_000_000_000;
+    assert_eq!(told("192.0.2.1:4001", later_ns), Some(18));
+    assert_eq!(told("192.0.2.2:4000", later_ns), Some(0), "somebody else");
 }
 
 #[test]

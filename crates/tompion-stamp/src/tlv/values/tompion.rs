@@ -1,6 +1,6 @@
 //! Tompion's own TLV, of a type for private use: what no other one says.
 
-use crate::bytes::{put, u32_at, u64_at};
+use crate::bytes::{put, u16_at, u32_at, u64_at};
 use crate::stamp::StampKind;
 
 /// Private values begin with the number of an enterprise. Tompion has none: zero is reserved, so
@@ -59,6 +59,9 @@ pub struct Tompion {
     pub stay: Option<TompionStay>,
     /// What held up one of the requests before.
     pub mark: Option<TompionMark>,
+    /// Requests from the sender's address that were left unanswered, as they came faster than they are answered; 65,535
+    /// stand for more.
+    pub unanswered: Option<u16>,
 }
 
 impl Tompion {
@@ -89,6 +92,8 @@ impl Tompion {
                     cause: value[28],
                     source: value[29],
                 }),
+                unanswered: (stamps & 0x40 != 0 && value.len() >= Self::BYTES)
+                    .then(|| u16_at(value, 30)),
             }
         })
     }
@@ -109,6 +114,10 @@ impl Tompion {
             value[9] |= 0x20;
             put(&mut value, 24, &mark.sender_sequence.to_be_bytes());
             (value[28], value[29]) = (mark.cause, mark.source);
+        }
+        if let Some(unanswered) = self.unanswered {
+            value[9] |= 0x40;
+            put(&mut value, 30, &unanswered.to_be_bytes());
         }
         value
     }

@@ -231,6 +231,20 @@ fn a_joined_run_is_joined_with_another_tap_but_not_with_one_of_the_same_name() {
 }
 
 #[test]
+fn taps_in_the_wrong_order_are_refused_with_the_right_one() {
+    let d = tempfile::tempdir().unwrap();
+    let first = run(&d.path().join("run"), true);
+    let joined = |taps| join(&first, taps, &d.path().join("joined"));
+    let taps = |near: i64, far: i64| [tap("a", capture(near)), tap("b", capture(far))];
+    let told = joined(taps(300, 100)).unwrap_err().to_string();
+    let wanted = "tap b is nearer to the sender than tap a, which stands before it";
+    assert!(told.starts_with(wanted), "{told}");
+    assert!(!d.path().join("joined").exists());
+    // At one device, or at both ends of a wire, it cannot be told.
+    joined(taps(100, 100)).unwrap();
+}
+
+#[test]
 fn what_cannot_be_joined_is_told_in_one_line_and_leaves_nothing() {
     let d = tempfile::tempdir().unwrap();
     let at = |name: &str| d.path().join(name);
