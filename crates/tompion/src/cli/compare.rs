@@ -16,7 +16,7 @@ Examples:
   tompion compare
   tompion compare before after
   tompion compare before1,before2,before3,before4 after1,after2,after3,after4
-  tompion compare A B --within-run --fail-if 'clock-nanosleep-abs/1ms/idle p99 > +20%'
+  tompion compare A B --within-run --fail-if '1ms/idle p99 > +20%'
   tompion compare linux-6.1 linux-6.12 linux-rt --statistics median,p99.9,max
   tompion compare RUN --by timer-slack
   tompion compare RUN published:kirova-2019
