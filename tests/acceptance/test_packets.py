@@ -580,19 +580,22 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces ta
 
 
 @needs_root
-def test_a_stranger_is_answered_at_the_rate_that_is_asked_for():
+def test_a_stranger_is_answered_at_the_rate_that_is_asked_for(tmp_path):
     """Loopback's own addresses have no limit, so it has one more."""
     done = in_a_namespace(f"""
         ip address add 192.0.2.7/32 dev lo
         {TOMPION} reflect --listen 192.0.2.7:862 --rate 20 --json --quiet & reflector=$!
         sleep 1
-        {TOMPION} ping 192.0.2.7 --count 200 --interval 5ms --timeout 300ms --quiet
+        {TOMPION} ping 192.0.2.7 --count 200 --interval 5ms --timeout 300ms --json > {tmp_path}/told
         kill -INT $reflector; wait $reflector""")
     served = json.loads(done.stdout)
     assert served["received"] == 200
     # A second's worth, and what a burst is allowed beyond that.
     assert 5 <= served["answered"] <= 60, served
     assert dict(served["silent"])["beyond the rate of their source"] == 200 - served["answered"]
+    # And who asked is told: by a later reply, or that none came any more.
+    told = json.loads((tmp_path / "told").read_text())
+    assert told["far_end"]["beyond_its_rate"] > 0 or told.get("silent_after") == told["answered"], told
 
 
 @needs_root
@@ -639,7 +642,28 @@ def test_what_is_wrong_is_said_in_one_line(options, told):
     options = [option.format(closed=free_port()) for option in options]
     done = tompion("ping", *options, "--json", check=1)
     assert re.search(told, done.stderr), done.stderr
-    assert done.stderr.count("\n") == 1 and not done.stdout, done.stdout
+    assert done.stderr.count("\n") == 1
+    # That nothing came back is a result, too.
+    if told.startswith("no reply"):
+        assert json.loads(done.stdout)["answered"] == 0
+    else:
+        assert not done.stdout, done.stdout
+
+
+def test_replies_that_all_come_too_late_are_none():
+    with reflecting() as (_, port, _):
+        done = tompion("ping", "127.0.0.1", "--port", port, "--count", 5, "--timeout", "1us", check=1)
+    assert re.search(r"no reply from .* to 5 probes: [1-5] came, all of them later than the timeout of 1.00 µs", done.stderr)
+    assert "gives no stamps" not in done.stdout
+
+
+def test_each_of_several_hosts_has_a_row_whether_it_answers_or_not():
+    with reflecting() as (_, port, _):
+        hosts = ["127.0.0.1", "127.0.0.2", "127.0.0.3"]
+        done = tompion("ping", *hosts, "--port", port, "--count", 3, "--timeout", "200ms", "--quiet", "--json", check=1)
+    told = json.loads(done.stdout)["targets"]
+    assert [(of["host"], of["answered"]) for of in told] == list(zip(hosts, [3, 0, 0]))
+    assert "127.0.0.2" in done.stderr and done.stderr.count("\n") == 1
 
 
 def test_a_far_end_without_an_echo_is_said_in_one_line():
@@ -657,7 +681,7 @@ def test_a_far_end_without_an_echo_is_said_in_one_line():
 def test_somebody_who_does_not_answer_or_says_something_else_is_named(key):
     with answering(lambda request: []) as port:
         done = tompion("ping", "127.0.0.1", "--port", port, "--count", 3, "--timeout", "200ms", "--quiet", check=1)
-    assert re.fullmatch(r"tompion: no reply from 127.0.0.1:\d+ to 3 probes: nothing came back \(.*want a key\?\)\n", done.stderr)
+    assert re.fullmatch(r"tompion: no reply from 127.0.0.1:\d+ to 3 probes: nothing came back \(.*want a key, .*\)\n", done.stderr)
     with answering(lambda request: [b"what?"]) as port:
         done = tompion("ping", "127.0.0.1", "--port", port, "--count", 3, "--timeout", "200ms", check=1)
     assert "3 packets came that are no replies" in done.stderr

@@ -119,7 +119,7 @@ def test_every_form_tells_the_same_figures(platforms, tmp_path):
         assert float(row["median_ns"]) == cell["measured"]["median_ns"]
     tompion("report", platforms, "--format", "md", "--out", tmp_path / "run.md", check=0)
     text = (tmp_path / "run.md").read_text()
-    assert text.startswith(f"# {summary['assessment']['headline'].split('_')[0][:40]}")
+    assert text.startswith("# Can you trust time here? ")
     assert "## Is the clock right?" in text
     assert text.count("site-07") >= 35, "a line for each of its cells"
 

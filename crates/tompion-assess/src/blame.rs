@@ -21,6 +21,9 @@ use crate::verdict::{LoadVerdict, Outcome, ProfileVerdict};
 /// pauses it blames its host.
 const LUCK: f64 = 2.0;
 
+/// Who made so small a part as many sleeps late as somebody else is not blamed beside him.
+const HARDLY: f64 = 0.1;
+
 /// What is at fault.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Culprit {
@@ -288,6 +291,9 @@ impl Suspects<'_> {
             let ((late_a, share_a), (late_b, share_b)) = (weight(a), weight(b));
             late_b.total_cmp(&late_a).then(share_b.total_cmp(&share_a))
         });
+        // Who made hardly any late beside the first is not named: a line has room for two.
+        let first = takers.first().map_or(0.0, |taker| taker.late);
+        takers.retain(|taker| taker.state == State::Fail || taker.late >= HARDLY * first);
         // Between them that decides alone: one limit too many that a small one exceeds outweighs nothing.
         let most = takers.iter().map(|taker| taker.costs).max().unwrap_or(0);
         let takers = takers.into_iter().map(|taker| match taker.costs {

@@ -88,7 +88,7 @@ pub fn time_keeping(
         services: None,
     };
     let services = Some(services(root).to_owned());
-    (found != TimeKeeping::default()).then(|| TimeKeeping { services, ..found })
+    (found != TimeKeeping::default()).then_some(TimeKeeping { services, ..found })
 }
 
 /// What starts services, by the directories that it makes as it starts: sd_booted(3).

@@ -40,7 +40,9 @@ impl InCommon {
             Err(NotCommon::TooFew(blocks)) => format!(
                 "not known: all were measured in {blocks} blocks of two intervals, {FEWEST_BLOCKS} are wanted"
             ),
-            Err(NotCommon::NothingToExplain) => "a path that is never slow has none".to_owned(),
+            Err(NotCommon::NothingToExplain) => {
+                "nothing, as the path to one of them was never slow".to_owned()
+            }
             Err(NotCommon::Chance(_)) => {
                 "slow moments fall together as they do by chance".to_owned()
             }

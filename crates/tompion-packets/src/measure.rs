@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use rand::TryRngCore;
 use rand::rngs::OsRng;
+use tompion_model::format_ns;
 use tompion_net::icmp::{Echo, HEADER_BYTES, MARK_BYTES, Version};
 use tompion_net::sender::{Plan, Tally, at_rate, one_by_one};
 use tompion_net::{NetError, Options, Schedule, StampingSocket, Stop, Transport};
-use tompion_path::stamps::Stamp;
+use tompion_path::stamps::{Outcome, Stamp};
 use tompion_stamp::{Ask, Key, Mode, Sender, SenderConfig, SenderError, TimeFormat};
 use tompion_time::sleep::{Policy, Sleeper};
 
@@ -356,7 +357,7 @@ impl Measured {
         let answered = self
             .packets
             .probes()
-            .filter(|p| p.arrival.is_some())
+            .filter(|p| p.outcome == Outcome::Answered)
             .count();
         if answered == 0 && sent > 0 {
             let why = self.why_silent(settings);
@@ -366,6 +367,13 @@ impl Measured {
     }
 
     fn why_silent(&self, settings: &Settings) -> Option<String> {
+        if self.late > 0 {
+            return Some(format!(
+                "{} came, all of them later than the timeout of {}",
+                self.late,
+                format_ns(settings.timeout.as_nanos() as f64)
+            ));
+        }
         if let Some(mtu) = self.errors.mtu {
             return Some(format!("a link of the path takes {mtu} bytes at most"));
         }
@@ -389,7 +397,9 @@ impl Measured {
         let asked = match (settings.protocol, &settings.key) {
             (Protocol::Icmp, _) => return None,
             (Protocol::Stamp, Some(_)) => "does it have this key?",
-            (Protocol::Stamp, None) => "is it there, and does it want a key?",
+            (Protocol::Stamp, None) => {
+                "is it there, does it want a key, or are probes faster than its --rate?"
+            }
         };
         Some(format!("nothing came back ({asked})"))
     }

@@ -291,7 +291,7 @@ impl Observed {
             };
             let near: Vec<&Disturbance> = open.iter().copied().filter(is_near).collect();
             let least_ns = match held_up[place].side {
-                Side::Queued => excess_ns / 10 * 9,
+                Side::Queued => until_ns.saturating_sub(from_ns) / 10 * 9,
                 _ => excess_ns / 2,
             };
             tell(place, explanation(&near, (from_ns, until_ns), least_ns));

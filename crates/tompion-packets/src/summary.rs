@@ -176,6 +176,10 @@ pub struct Summary {
     pub oddities: Vec<(String, u64)>,
     /// Probes that were sent when the next one was due already.
     pub sent_too_late: u64,
+    /// Where only the first of many probes were answered, and by Tompion, which leaves alone for a while who asks faster than it
+    /// answers: how many were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub silent_after: Option<u64>,
     /// ICMP errors.
     pub icmp_errors: u64,
     /// Stamps and replies that the table has no place for: out of range, or of no probe.
@@ -239,6 +243,7 @@ impl Summary {
                 .map(|(oddity, count)| (oddity.to_string(), count))
                 .collect(),
             sent_too_late: sent_too_late(packets),
+            silent_after: measured.far.tompion.and_then(|_| silent_after(packets)),
             icmp_errors: measured.errors.count,
             refused: measured.refused,
         }
@@ -272,6 +277,15 @@ fn sent_too_late(packets: &Packets) -> u64 {
         was_sent && sent.zip(next_due).is_some_and(|(sent, next)| sent > next)
     };
     (0..packets.len()).filter(is_late).count() as u64
+}
+
+/// How many probes came before the last that was answered, with it, where as many and more came behind it.
+fn silent_after(packets: &Packets) -> Option<u64> {
+    let outcome = |row: usize| packets.probe(row).map(|p| p.outcome);
+    let rows = || 0..packets.len();
+    let sent = rows().rfind(|row| outcome(*row) != Ok(Outcome::NotSent))? + 1;
+    let answered = rows().rfind(|row| outcome(*row) == Ok(Outcome::Answered))? + 1;
+    (sent >= 2 * answered).then_some(answered as u64)
 }
 
 /// Replies of which the far end told when its kernel sent them.

@@ -28,6 +28,10 @@ const FEWEST_SLOWEST: usize = 5;
 const WORTH_EXPLAINING_NS: f64 = 100_000.0;
 /// Who has this share of what they exceed it by is to blame.
 const BLAMED: f64 = 0.6;
+/// A part of the way that has this share of the median round trip, and so many nanoseconds of it, is what makes round trips
+/// long, whatever the slowest exceed it by: a queue that is never empty is usual, and holds nobody up.
+const MOST_OF_MEDIAN: f64 = 0.5;
+const LONG_NS: f64 = 1_000_000.0;
 
 /// Who has the time by which the slowest round trips exceed the median.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +56,17 @@ impl Whose {
             Self::Beyond => "beyond-here",
         }
     }
+}
+
+/// A part of the way that most of the median round trip is spent in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Standing {
+    /// Where: the own device's queue, or the far end.
+    pub side: Side,
+    /// Its median, in nanoseconds.
+    pub part_ns: f64,
+    /// The median round trip by the program, in nanoseconds.
+    pub whole_ns: f64,
 }
 
 /// Why nobody is blamed.
@@ -85,8 +100,11 @@ pub struct Trust {
     /// The path of clean probes by the kernel's stamps, in nanoseconds; of all others missing. It has the far end's time
     /// in it where that is not known.
     pub path: Values,
-    /// Who makes the slowest round trips slow, and which share of that is theirs.
+    /// Who makes the slowest round trips slow, and which share of that is theirs; where most of the median is spent in one place,
+    /// who has that, and which share of the median it is.
     pub blame: Result<(Whose, f64), Undecided>,
+    /// Where most of the median round trip is spent, if that is the own queue or the far end.
+    pub standing: Option<Standing>,
 }
 
 impl Trust {
@@ -136,19 +154,31 @@ impl Trust {
         let clean: Vec<usize> = rows.iter().copied().filter(is_clean).collect();
         let mut left = clean.iter().peekable();
         let path = (0..packets.len()).map(|row| beyond.get(left.next_if_eq(&&row).copied()?));
+        let standing = stretches.standing(&user, rows.len());
+        let by_median = standing.map(|standing| {
+            let whose = match standing.side {
+                Side::FarEnd => Whose::FarEnd,
+                _ => Whose::Here,
+            };
+            Ok((whose, standing.part_ns / standing.whole_ns))
+        });
+        let by_slowest = || {
+            blame(
+                (&rows, &answered),
+                &user,
+                &kernel.minus(under_way.taken()),
+                stretches.far_end.as_ref(),
+                &beyond.minus(under_way.taken()),
+            )
+        };
         Some(Self {
             judged: answered.len(),
             clean: clean.len(),
             held_up,
             has_far_end: stretches.far_end.is_some(),
             path: path.collect(),
-            blame: blame(
-                (&rows, &answered),
-                &user,
-                &kernel.minus(under_way.taken()),
-                stretches.far_end.as_ref(),
-                &beyond.minus(under_way.taken()),
-            ),
+            blame: by_median.unwrap_or_else(by_slowest),
+            standing,
         })
     }
 
@@ -241,6 +271,23 @@ impl Stretches {
         all.into_iter()
             .flatten()
             .filter_map(move |stretch| stretch.held_up(packets, row))
+    }
+
+    /// Where most of the median round trip is spent.
+    fn standing(&self, user: &Values, judged: usize) -> Option<Standing> {
+        let median = |values: &Values| values.distribution().quantile(0.5);
+        let whole_ns = median(user).filter(|_| judged >= FEWEST)?;
+        let of = |stretch: &Option<Stretch>| {
+            let stretch = stretch.as_ref()?;
+            let part_ns = median(&stretch.values)?;
+            let is_most = part_ns >= LONG_NS && part_ns >= MOST_OF_MEDIAN * whole_ns;
+            is_most.then_some(Standing {
+                side: stretch.side,
+                part_ns,
+                whole_ns,
+            })
+        };
+        of(&self.queued).or_else(|| of(&self.far_end))
     }
 
     /// Whether a probe has all of them that there are.

@@ -38,27 +38,34 @@ pub fn answer(data: &ReportData, width: usize, color: bool, below: usize) -> Str
     }
 }
 
-/// Its verdict in one word, and the reasons.
-pub(crate) fn verdict(data: &ReportData) -> (&'static str, String) {
-    match Platforms::of(data) {
-        Some(platforms) => platforms.verdict(),
-        None => Answer::of(data).verdict(),
-    }
+/// What it says, for other forms.
+pub(crate) struct Said {
+    /// Its verdict in one word.
+    pub verdict: &'static str,
+    /// And the reasons.
+    pub why: String,
+    /// Whose fault it is, in a line; empty where nothing tells.
+    pub cause: String,
+    /// What to do, in the order of its numbers.
+    pub steps: Vec<Step>,
 }
 
-/// Whose fault it is, in a line; empty where nothing tells.
-pub(crate) fn cause(data: &ReportData) -> String {
-    match Platforms::of(data) {
-        Some(platforms) => platforms.cause(),
-        None => Answer::of(data).cause(),
-    }
-}
-
-/// What to do, in the order of its numbers.
-pub(crate) fn to_do(data: &ReportData) -> Vec<Step> {
-    match Platforms::of(data) {
-        Some(platforms) => platforms.into_steps(),
-        None => Answer::of(data).advice,
+impl Said {
+    /// Of a run.
+    pub fn of(data: &ReportData) -> Self {
+        let ((verdict, why), cause, steps) = match Platforms::of(data) {
+            Some(all) => (all.verdict(), all.cause(), all.into_steps()),
+            None => {
+                let answer = Answer::of(data);
+                (answer.verdict(), answer.cause(), answer.advice)
+            }
+        };
+        Self {
+            verdict,
+            why,
+            cause,
+            steps,
+        }
     }
 }
 
@@ -170,7 +177,7 @@ impl<'a> Answer<'a> {
             } else {
                 String::new()
             };
-            let with = fit.with_steps(&self.advice);
+            let with = fit.with_steps_and_open(&self.advice);
             format!("{}{of} {}{with}", fit.as_it_is, under(load))
         };
         let by_load = self.loads.iter().zip(&fits);

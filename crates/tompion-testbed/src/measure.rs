@@ -4,7 +4,7 @@
 mod estimate;
 mod exchange;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tompion_path::Way;
 use tompion_path::model::{Bottleneck, CrossPattern, CrossTraffic, LossPlan, QueueLimit, WayPlan};
@@ -30,7 +30,9 @@ const EXCESS: f64 = 1.25;
 const ATTEMPTS: u32 = 3;
 
 /// How long a queue is waited for that hardly empties beside its cross traffic.
-const LONGEST_EMPTYING: Duration = Duration::from_secs(3);
+const LONGEST_EMPTYING: Duration = Duration::from_secs(30);
+/// How often it is looked whether it is.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// Share of packets beyond which too few are left to measure by.
 const MOST_LOST: f64 = 0.6;
@@ -134,7 +136,7 @@ pub(crate) fn measure(
             result.add(Quantity::Rate(way), || look.rate(bottleneck))?;
             if let Some(cross) = &bottleneck.cross_traffic {
                 result.add(Quantity::CrossTraffic, || look.cross(bottleneck, cross))?;
-                os::sleep(look.emptying(bottleneck, cross));
+                look.wait_until_empty()?;
             }
         }
     }
@@ -328,14 +330,18 @@ impl Look<'_> {
         }))
     }
 
-    /// How long what a train has left in the queue takes to leave it beside cross traffic: whoever measures next would
-    /// wait behind it.
-    fn emptying(&self, link: &Bottleneck, cross: &CrossTraffic) -> Duration {
-        let train = self.train(link, 0.0);
-        let bits = 8.0 * f64::from(train.packets) * f64::from(train.frame_bytes);
-        let free_bps = link.rate_bps.saturating_sub(cross.rate_bps) as f64;
-        Duration::try_from_secs_f64(bits / free_bps)
-            .map_or(LONGEST_EMPTYING, |time| time.min(LONGEST_EMPTYING))
+    /// Waits until what trains have left in the queue has left it beside cross traffic: whoever measures next would wait
+    /// behind it. That is so once lone packets take no longer than they are to.
+    fn wait_until_empty(&self) -> Result<(), TestbedError> {
+        let begun = Instant::now();
+        while begun.elapsed() < LONGEST_EMPTYING {
+            match self.delay()? {
+                Ok(figure) if !figure.is_within() => os::sleep(LOOK_AGAIN),
+                // Or it cannot be known by that.
+                _ => return Ok(()),
+            }
+        }
+        Ok(())
     }
 
     fn judge(

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -192,6 +193,9 @@ fn ended_early(program: &Program, status: ExitStatus) -> TestbedError {
 fn start_ready(testbed: &Testbed, command: Command) -> Result<Program, TestbedError> {
     let place = testbed.far_end();
     let before = sockets(place)?;
+    // What a terminal sends is for the command alone: this is there until that has ended.
+    let mut command = command;
+    command.process_group(0);
     let mut program = testbed.start_at_far_end(command)?;
     let begun = Instant::now();
     while begun.elapsed() < READY && sockets(place)? <= before {

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
-use tompion_model::{Factors, Order, RunHeader, RunRecord, Status, Storage, Trial, View, factor};
+use tompion_model::{
+    AT_REST, Factors, Order, RunHeader, RunRecord, Status, Storage, Trial, View, factor,
+};
 use tompion_stats::{Distribution, MANY_DISTINCT};
 use tompion_store::Run;
 
@@ -127,7 +129,9 @@ impl Side {
             level.or_else(|| unnamed.map(str::to_owned))
         };
         let levels: BTreeSet<String> = trials.iter().filter_map(|t| level_of(&t.factors)).collect();
-        let levels = Vec::from_iter(levels);
+        let mut levels = Vec::from_iter(levels);
+        // What a load does is its difference from rest.
+        levels.sort_by_key(|level| by != factor::LOAD || level != AT_REST);
         if levels.len() < 2 {
             return Err(Error::Wish(format!(
                 "{}: {}",

@@ -132,9 +132,7 @@ fn stolen_share(seen: &Seen<'_>) -> Option<f64> {
 /// caused it: then it came from outside.
 fn unexplained(stalls: &[&Stalls], seen: &Seen<'_>) -> Option<Taken> {
     let unknown = Taken::by(stalls, &[Cause::Unknown]);
-    let others = seen.cpu_use().map(|u| u.share(u.programs_ns));
-    let is_alone = others.is_some_and(|share| share <= WORTH_SAYING);
-    let is_it = seen.is_guest() && is_alone && unknown.longest_ns >= LONG_NS;
+    let is_it = seen.is_guest() && is_alone(seen) && unknown.longest_ns >= LONG_NS;
     is_it.then_some(unknown)
 }
 
@@ -156,11 +154,22 @@ fn in_all(stalls: &[&Stalls], seen: &Seen<'_>) -> Taken {
 /// No handler of an interrupt takes so long by itself.
 const LONG_HANDLER_NS: u64 = 10_000_000;
 
-/// A pause that fell into a handler is told as the handler's: the longest, if it is one.
+/// A pause that fell into a handler is told as the handler's: the longest, if it is one. Softirqs count where nobody else ran alone:
+/// those of what other programs send are added up within a stall, in which these had the CPU, too.
 fn within_interrupt(stalls: &[&Stalls], seen: &Seen<'_>) -> Option<u64> {
     let handlers = [Cause::Tick, Cause::HardInterrupt, Cause::Softirq];
-    let longest_ns = Taken::by(stalls, &handlers).longest_ns;
+    let handlers = match is_alone(seen) {
+        true => &handlers[..],
+        false => &handlers[..2],
+    };
+    let longest_ns = Taken::by(stalls, handlers).longest_ns;
     (seen.is_guest() && longest_ns >= LONG_HANDLER_NS).then_some(longest_ns)
+}
+
+/// Whether nobody else ran who could have caused anything.
+fn is_alone(seen: &Seen<'_>) -> bool {
+    let others = seen.cpu_use().map(|u| u.share(u.programs_ns));
+    others.is_some_and(|share| share <= WORTH_SAYING)
 }
 
 /// What it took of the CPUs, by its own account, by what is missing, and, where these say less, by what nobody else

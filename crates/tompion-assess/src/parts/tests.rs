@@ -123,6 +123,19 @@ fn an_interrupt_of_many_milliseconds_is_most_likely_the_hosts() {
 }
 
 #[test]
+fn softirqs_of_what_other_programs_send_are_no_pauses_of_the_host() {
+    let of = |cause, others| {
+        let mut machine = Machine::fine();
+        machine.trials[0] = trial("idle", &[(cause, 60 * MS, 32 * MS)]);
+        machine.trials[0].cpu_use = Some(cpu_use(20 * SECOND, &[("python3", others)]));
+        machine.states()[1]
+    };
+    assert_eq!(of(Cause::Softirq, 8 * SECOND), OK);
+    assert_eq!(of(Cause::Softirq, 0), Warn);
+    assert_eq!(of(Cause::Tick, 8 * SECOND), Warn);
+}
+
+#[test]
 fn short_steal_is_fine_and_a_pause_of_a_millisecond_a_warning() {
     let of = |ns, longest_ns| {
         let mut machine = Machine::fine();

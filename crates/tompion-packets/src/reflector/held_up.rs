@@ -91,10 +91,7 @@ impl HeldUpAnswers {
                     false => from_ns,
                 },
                 until_ns: stamp.utc_ns,
-                excess_ns: match is_queued {
-                    true => excess_ns.min(queued_ns),
-                    false => excess_ns,
-                },
+                excess_ns,
             });
         }
     }

@@ -200,6 +200,17 @@ fn in_words<'a>(by: impl Iterator<Item = &'a Held>) -> Option<String> {
 }
 
 fn why(trust: &Trust) -> String {
+    if let Some(standing) = trust.standing {
+        let place = match standing.side {
+            Side::FarEnd => "at the far end",
+            _ => "in the queue of this machine's own device",
+        };
+        return format!(
+            "{} of {} of the median round trip are spent {place}",
+            format_ns(standing.part_ns),
+            format_ns(standing.whole_ns)
+        );
+    }
     match trust.blame {
         Ok((_, share)) => format!(
             "{:.0} % of what the slowest round trips exceed the median by",
@@ -216,8 +227,7 @@ fn why(trust: &Trust) -> String {
             format_ns(ns)
         ),
         Err(Undecided::HalvesDiffer(share)) => format!(
-            "of every other one of the slowest somebody else has most, though one has {:.0} % of what all of them exceed the \
-             median by",
+            "a few of the slowest decide: somebody has {:.0} % of what they exceed the median by, but not of each half of them",
             100.0 * share
         ),
         Err(Undecided::Several(share)) => format!(

@@ -108,8 +108,14 @@ impl Summary {
         if self.far_end.beyond_its_rate > 0 {
             let _ = writeln!(
                 out,
-                "{} were left unanswered by the far end, as they came faster than it answers (its --rate)",
+                "at least {} were left unanswered by the far end, as they came faster than it answers (its --rate)",
                 self.far_end.beyond_its_rate
+            );
+        }
+        if let Some(probes) = self.silent_after {
+            let _ = writeln!(
+                out,
+                "none after the first {probes} was answered: a reflector of Tompion's leaves alone for a while who sends faster than its --rate"
             );
         }
         if self.late_replies > 0 {

@@ -324,6 +324,30 @@ fn a_slow_path_stays_one_beside_short_standstills() {
 }
 
 #[test]
+fn a_queue_that_is_never_empty_has_the_blame_though_no_probe_waits_longer_than_usual() {
+    for (part, side, whose) in [
+        (Part::Queue, Side::Queued, Whose::Here),
+        (Part::Stay, Side::FarEnd, Whose::FarEnd),
+    ] {
+        // Each waits for some 30 ms, and a few are held up while they are received.
+        let packets = probes(1, 200, |random, row, at| match at {
+            _ if at == part => 30 * MS + random.random_range(0..200 * US),
+            Part::Receiving if row % 50 == 7 => 2 * MS,
+            _ => 0,
+        });
+        let trust = Trust::of(&packets).unwrap();
+        let standing = trust.standing.unwrap();
+        assert_eq!(standing.side, side);
+        assert!((standing.part_ns / 1e6 - 30.1).abs() < 0.2, "{standing:?}");
+        let (blamed, share) = trust.blame.unwrap();
+        assert!(blamed == whose && (0.55..0.65).contains(&share), "{share}");
+    }
+    // A path that is long by itself is nobody's standing queue.
+    let far = probes(1, 200, |_, _, _| 0);
+    assert_eq!(Trust::of(&far).unwrap().standing, None);
+}
+
+#[test]
 fn of_one_target_or_few_blocks_nothing_is_common() {
     let one = planted(1, Part::Home);
     assert_eq!(common(&[&one], 50_000_000), Err(NotCommon::OneTarget));

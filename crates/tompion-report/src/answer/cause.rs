@@ -243,11 +243,19 @@ fn in_words(culprit: &Culprit, length: Length) -> String {
             }
         }
         Culprit::Quota => "the CPU quota".to_owned(),
-        Culprit::Programs(names) => match &names[..] {
-            [] => "other programs on this machine".to_owned(),
-            [first, _, ..] if is_short => format!("other programs ({first} and others)"),
-            names => format!("other programs on this machine ({})", names.join(", ")),
-        },
+        Culprit::Programs(names) => {
+            // This very one is not among them.
+            let name = |name: &String| match name.starts_with("tompion") {
+                true => format!("another {name}"),
+                false => name.clone(),
+            };
+            let names: Vec<String> = names.iter().map(name).collect();
+            match &names[..] {
+                [] => "other programs on this machine".to_owned(),
+                [first, _, ..] if is_short => format!("other programs ({first} and others)"),
+                names => format!("other programs on this machine ({})", names.join(", ")),
+            }
+        }
         Culprit::Mended { remedy, .. } => match remedy.mends {
             Delay::Slack => "timer slack",
             Delay::Turn => "threads wait for their turn on a CPU",

@@ -22,6 +22,8 @@ pub struct Fit {
     pub all: usize,
     /// Those of which something is known: that they are fit, that they are not, or that they are near their limit.
     pub known: usize,
+    /// The others.
+    pub open: usize,
     remedies: Vec<String>,
 }
 
@@ -33,6 +35,7 @@ impl Fit {
             fit.as_it_is += usize::from(outcome == Outcome::Pass);
             let is_open = matches!(outcome, Outcome::Inconclusive | Outcome::NotMeasured);
             fit.known += usize::from(!is_open);
+            fit.open += usize::from(is_open);
             fit.all += usize::from(matches!(outcome, Outcome::Pass | Outcome::WithRemedy));
             if outcome == Outcome::WithRemedy {
                 fit.remedies
@@ -44,11 +47,23 @@ impl Fit {
 
     /// ` (7 with steps 1 and 2)`; nothing where none is needed.
     pub fn with_steps(&self, steps: &[Step]) -> String {
+        self.in_brackets(steps, 0)
+    }
+
+    /// ` (7 with steps 1 and 2; 1 open)`; nothing where none is needed, and none open.
+    pub fn with_steps_and_open(&self, steps: &[Step]) -> String {
+        self.in_brackets(steps, self.open)
+    }
+
+    fn in_brackets(&self, steps: &[Step], open: usize) -> String {
         let numbers = numbers(steps, self.remedies.iter().map(String::as_str));
         let with = by_number(&numbers).unwrap_or_else(|| "a remedy".to_owned());
-        match self.all > self.as_it_is {
-            true => format!(" ({} with {with})", self.all),
-            false => String::new(),
+        let with = (self.all > self.as_it_is).then(|| format!("{} with {with}", self.all));
+        let open = (open > 0).then(|| format!("{open} open"));
+        let told: Vec<String> = with.into_iter().chain(open).collect();
+        match told.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", told.join("; ")),
         }
     }
 }
@@ -57,7 +72,9 @@ impl Fit {
 pub fn trusted(fits: &[Fit], uses: usize, clock_is_off: bool) -> &'static str {
     let all = fits.iter().all(|fit| fit.as_it_is == uses);
     let none = fits.iter().all(|fit| fit.all == 0);
-    let undecided = fits.iter().all(|fit| fit.known == 0);
+    // One that is known not to be fit beside eight that may be says nothing of the machine.
+    let sum = |of: fn(&Fit) -> usize| fits.iter().map(of).sum::<usize>();
+    let undecided = none && sum(|fit| fit.known) < sum(|fit| fit.open);
     match (all, none) {
         (true, _) if !clock_is_off => "YES",
         _ if undecided => "NOT KNOWN",

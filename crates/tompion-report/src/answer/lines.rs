@@ -144,11 +144,18 @@ pub fn parts(data: &ReportData, width: usize) -> Vec<String> {
         let sentence = plain(&part.sentence);
         // A space at least, after the longest word too.
         let mut line = format!("{name:<8}{state:<5} {sentence}");
-        // Whole clauses, of which the first matter most.
+        // Whole clauses, of which the first matter most, then what stands in brackets.
         while line.chars().count() > width
             && let Some((most, _)) = line.rsplit_once("; ")
         {
             line = most.to_owned();
+        }
+        if line.chars().count() > width
+            && let Some((before, (_, behind))) = line
+                .split_once(" (")
+                .and_then(|(before, rest)| Some((before, rest.split_once(')')?)))
+        {
+            line = format!("{before}{behind}");
         }
         cut(&line, width)
     };

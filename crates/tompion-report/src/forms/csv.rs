@@ -88,7 +88,9 @@ const BEGINS: [char; 10] = ['=', '+', '-', '@', '\t', '\r', '＝', '＋', '－',
 /// A text that no spreadsheet takes for a formula: with an apostrophe before what would begin
 /// one, as spreadsheets themselves write it. Some part columns at semicolons or tabs, whatever the file says.
 fn harmless(text: &str) -> Cow<'_, str> {
-    if text.parse::<f64>().is_ok() {
+    // A number; `-inf` and `+nan` are words to a spreadsheet.
+    let is_number = text.parse::<f64>().is_ok() && text.contains(|c: char| c.is_ascii_digit());
+    if is_number {
         return text.into();
     }
     let mut shown = String::with_capacity(text.len() + 1);
@@ -138,7 +140,15 @@ mod tests {
 
     #[test]
     fn a_text_that_would_be_a_formula_is_a_text() {
-        for formula in ["=1+1", "+x", "-x()", "@SUM(A1)", "=cmd|' /C calc'!A0"] {
+        for formula in [
+            "=1+1",
+            "+x",
+            "-x()",
+            "@SUM(A1)",
+            "=cmd|' /C calc'!A0",
+            "-inf",
+            "+NaN",
+        ] {
             assert_eq!(harmless(formula), format!("'{formula}"));
         }
         // Where a spreadsheet parts columns otherwise than the file does.

@@ -7,7 +7,7 @@ use tompion_assess::verdict::{LateUnder, Lateness, LatenessRow, LoadVerdict, Out
 use tompion_model::{Status, shortened_to};
 
 use super::{Form, Make};
-use crate::answer;
+use crate::answer::Said;
 use crate::data::ReportData;
 use crate::figures::plain;
 
@@ -207,7 +207,7 @@ impl VerdictJson {
     fn of(data: &ReportData) -> Self {
         let record = data.record();
         let header = &record.header;
-        let (trusted, why) = answer::verdict(data);
+        let said = Said::of(data);
         let seen = Seen::of_run(record);
         let parts = seen.iter().flat_map(parts).map(|part| PartJson {
             name: part.name,
@@ -215,13 +215,10 @@ impl VerdictJson {
             sentence: shortened_to(&plain(&part.sentence), 2 * NAME),
         });
         let all = &data.assessment().profiles;
-        let steps = answer::to_do(data)
-            .into_iter()
-            .take(MOST_STEPS)
-            .map(|s| StepJson {
-                what: shortened_to(&plain(&s.what), 4 * NAME),
-                effect: shortened_to(&plain(&s.effect), 4 * NAME),
-            });
+        let steps = said.steps.into_iter().take(MOST_STEPS).map(|s| StepJson {
+            what: shortened_to(&plain(&s.what), 4 * NAME),
+            effect: shortened_to(&plain(&s.effect), 4 * NAME),
+        });
         let uses = all.iter().take(MOST_USES).map(|p| UseJson {
             name: name(&p.name),
             place: Some(name(p.place().trim())).filter(|place| !place.is_empty()),
@@ -243,9 +240,9 @@ impl VerdictJson {
             tool: name(&header.tool),
             started_at: name(&header.started_at),
             complete: record.status == Status::Complete,
-            trusted,
-            why: sentence(&why),
-            cause: sentence(cause(&answer::cause(data))),
+            trusted: said.verdict,
+            why: sentence(&said.why),
+            cause: sentence(cause(&said.cause)),
             parts: parts.collect(),
             steps: steps.collect(),
             uses: uses.collect(),

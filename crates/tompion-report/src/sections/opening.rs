@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use tompion_model::{RunRecord, Status, factor};
 
 use super::{Machine, SECTIONS, Section};
+use crate::answer::Said;
 use crate::blocks::{Block, Content, Media, Tile};
 use crate::data::{ReportData, Shown};
 use crate::environment::emulation;
@@ -26,8 +27,26 @@ pub(super) static ENTRY: Section = Section {
 fn blocks(data: &ReportData) -> Vec<Block<'_>> {
     let record = data.record();
     let (answer, without_verdict) = answer(data);
-    let mut blocks: Vec<Block<'_>> = vec![Content::Answer(answer).into()];
+    let profiles = &data.assessment().profiles;
+    let is_judged = profiles.iter().any(|p| !p.by_load.is_empty());
+    let said = is_judged.then(|| Said::of(data));
+    let opening = match &said {
+        Some(Said { verdict, why, .. }) => {
+            vec![format!("Can you trust time here? {verdict}: {why}.")]
+        }
+        None => answer,
+    };
+    let mut blocks: Vec<Block<'_>> = vec![Content::Answer(opening).into()];
     blocks.extend(without_verdict.map(|why| Content::Text(why).into()));
+    if let Some(Said { cause, steps, .. }) = said {
+        blocks.extend((!cause.is_empty()).then(|| Content::Text(cause).into()));
+        // A page has them in its summary.
+        let numbered = steps.iter().zip(1..).map(|(step, number)| {
+            let text = format!("Do now, step {number}: {} ({})", step.what, step.effect);
+            Content::Text(text).on(Media::NOT_PAGE)
+        });
+        blocks.extend(numbered);
+    }
     blocks.extend(early_end(data).map(|end| Content::Alert(end.title, end.sentence()).into()));
     let mistakes = record.mistakes().into_iter();
     blocks.extend(mistakes.map(|told| Content::Alert("Written wrongly", told).into()));

@@ -6,7 +6,7 @@ use tompion_model::{Environment, format_ns};
 
 use super::opening::{facts, tiles};
 use super::{Machine, Section};
-use crate::answer::to_do;
+use crate::answer::Said;
 use crate::blocks::{Block, Column, Content, Entry, Item, Items, Layout, Media, Row, Table};
 use crate::clock_right::clocks;
 use crate::data::ReportData;
@@ -197,7 +197,8 @@ fn remedies(data: &ReportData) -> Vec<Block<'_>> {
             let steps: Vec<String> = remedy.steps.into_iter().take(STEPS).collect();
             item("clock".to_owned(), remedy.what, steps.join("\n"))
         });
-    let (steps, others): (Vec<_>, Vec<_>) = to_do(data)
+    let (steps, others): (Vec<_>, Vec<_>) = Said::of(data)
+        .steps
         .into_iter()
         .filter(|step| !step.is_for_the_clock())
         .partition(|step| !step.is_not_measured());
@@ -224,13 +225,14 @@ fn remedies(data: &ReportData) -> Vec<Block<'_>> {
     let others = others.into_iter().map(|step| Item {
         how: None,
         sure: false,
-        ..item("not measured".to_owned(), step.what, String::new())
+        ..item("gain not measured".to_owned(), step.what, String::new())
     });
+    // In the order of the screen's steps, then what no use is about.
     let items: Vec<Item> = clock
         .into_iter()
+        .chain(others)
         .chain(shown)
         .chain(helped)
-        .chain(others)
         .take(MOST)
         .collect();
     if items.is_empty() {

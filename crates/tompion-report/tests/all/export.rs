@@ -151,7 +151,7 @@ fn csv_has_a_row_for_each_cell_with_all_factors() {
 #[test]
 fn markdown_has_whole_tables() {
     let text = markdown(&report(false));
-    assert!(text.starts_with(&format!("# {}", assessment().headline)));
+    assert!(text.starts_with("# Can you trust time here? "), "{text}");
     for heading in [
         "## Is time good enough here?",
         "## Is the clock right?",

@@ -63,7 +63,7 @@ impl PlanOptions {
         /// What a sample takes beyond its wait where that ends late, and what a trial
         /// takes beside its samples.
         const LATE_NS: u64 = 100_000;
-        const OVERHEAD: Duration = Duration::from_millis(50);
+        const OVERHEAD: Duration = Duration::from_millis(500);
         let one_pass: Duration = self
             .loads
             .iter()
@@ -76,11 +76,10 @@ impl PlanOptions {
             })
             .sum();
         let switching = (self.settle + OVERHEAD) * self.loads.len() as u32;
-        // Half as much again: beside loads everything takes longer.
+        // Twice as much: beside loads everything takes longer, and a run ends when it has all.
         (one_pass + switching)
             .saturating_mul(self.blocks)
-            .saturating_mul(3)
-            / 2
+            .saturating_mul(2)
     }
 
     /// Every search beside one load under one policy.

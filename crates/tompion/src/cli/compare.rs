@@ -38,7 +38,7 @@ STATISTIC is one that --statistics lists.
 CHANGE is a difference from the first run on the command line: +20%, -5us, or
 +1pp (percentage points, for missed and lost). Every other run is compared with
 that one. With --by, every other value of the factor is compared with the one
-that comes first alphabetically (`1ns` before `default`).
+that comes first alphabetically (`1ns` before `default`), of loads with `idle`.
 
 The gate fails if the whole confidence interval of the change meets the
 condition (for `> +20%`: lies above +20%), passes if no part of it does, and

@@ -137,7 +137,7 @@ fn tell(
     far_end: &FarEnd,
     all: &[Estimated],
 ) -> anyhow::Result<()> {
-    if options.output.quiet {
+    if options.output.quiet && !options.output.json {
         return Ok(());
     }
     if options.output.json {

@@ -18,7 +18,7 @@ use tompion_packets::{
     MOST_PROBES, Measured, OneWay, OwnTap, OwnTapped, PacketError, Progress, Protocol, Settings,
     Summary, TcpBeside, TcpSeen, measure, resolve,
 };
-use tompion_path::stamps::{Outcome, Packets, Stamp, Vantage, round_trips};
+use tompion_path::stamps::{Outcome, Packets, Probe, Stamp, Vantage, round_trips};
 use tompion_stamp::{Key, TimeFormat};
 
 use self::beside::Beside;
@@ -72,7 +72,11 @@ pub fn ping(options: &PingOptions) -> exit::Result {
     }
     let is_interrupted = interrupted.load(std::sync::atomic::Ordering::Relaxed);
     let held = measured.require(&settings);
-    if measured.tally.sent == 0 || measured.packets.probes().all(|p| p.arrival.is_none()) {
+    let is_answered = |p: Probe| p.outcome == Outcome::Answered;
+    if measured.tally.sent == 0 || !measured.packets.probes().any(is_answered) {
+        if options.output.json && measured.tally.sent > 0 {
+            output::print_json(&told(host, &settings, &measured, None, None))?;
+        }
         held?;
         return Ok(exit::INTERRUPTED);
     }
@@ -431,11 +435,11 @@ fn tell(
     measured: &Measured,
     told: &Told<'_>,
 ) -> anyhow::Result<()> {
-    if options.output.quiet {
-        return Ok(());
-    }
     if options.output.json {
         return output::print_json(told);
+    }
+    if options.output.quiet {
+        return Ok(());
     }
     let mut text = format!(
         "\n{} by {}, {} bytes each {}\n\n{}",

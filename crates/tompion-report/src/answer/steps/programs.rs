@@ -13,6 +13,9 @@ pub(super) static ENTRY: Kind = Kind { steps };
 /// What the names of Tompion's own programs begin with.
 const OWN: &str = "tompion";
 
+/// Programs that a command names.
+const NAMED: usize = 2;
+
 /// Characters of a program's name.
 const NAME: usize = 20;
 
@@ -27,6 +30,7 @@ fn steps(_: &ReportData, shown: &[Shown<'_>]) -> Vec<Step> {
             }
         }
     }
+    let is_own_first = names.first().is_some_and(|name| name.starts_with(OWN));
     // Two that measure hold each other up, whatever their priority is.
     let (own, others): (Vec<&str>, Vec<&str>) =
         names.into_iter().partition(|name| name.starts_with(OWN));
@@ -48,14 +52,40 @@ fn steps(_: &ReportData, shown: &[Shown<'_>]) -> Vec<Step> {
             "" => String::new(),
             wait => format!("; and {wait}"),
         };
+        let renice = renice(&others);
         let what = format!(
-            "{on}{who}: renice -n 19 -p PID (chrt -o -p 0 PID where it runs in real time), or taskset -cp CPUS PID to keep it on other CPUs; or limit it, \
-             systemctl set-property UNIT CPUQuota=20%{last}"
+            "{who}: {renice} (chrt -o -p 0 PID where it runs in real time), or taskset -cp CPUS PID to keep it on other CPUs; or limit it, \
+             systemctl set-property UNIT CPUQuota=20%{last}; then check again"
         );
-        let short = format!("{}: renice -n 19 -p PID", few(&others));
-        Step::not_measured(Mends::Programs, what, short)
+        let short = format!("{}: {renice}", few(&others));
+        // Who took most is first.
+        match is_own_first {
+            true => {
+                let what = format!("{on}{wait}, and check again; besides {who}: {renice}");
+                Step::not_measured(Mends::Programs, what, wait.to_owned())
+            }
+            false => Step::not_measured(Mends::Programs, format!("{on}{what}"), short),
+        }
     });
     step.into_iter().collect()
+}
+
+/// What gives others the CPU before these. Their names are those of processes, which anybody chooses: what a shell would act on
+/// is in none.
+fn renice(names: &[&str]) -> String {
+    let of = names
+        .iter()
+        .map(|name| name.strip_prefix("children of ").unwrap_or(name));
+    let is_plain = |name: &&str| {
+        let mut all = name.chars();
+        !name.is_empty() && all.all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c))
+    };
+    let mut plain: Vec<&str> = of.filter(is_plain).take(NAMED).collect();
+    plain.dedup();
+    match &plain[..] {
+        [] => "renice -n 19 -p PID".to_owned(),
+        plain => format!("renice -n 19 -p $(pgrep -x '{}')", plain.join("|")),
+    }
 }
 
 /// The first of them, who takes most.

@@ -59,16 +59,9 @@ pub fn several(options: &PingOptions) -> exit::Result {
     let mut measured = Vec::new();
     let mut failed = None;
     for ((host, settings), found) in hosts.iter().zip(&all).zip(found) {
-        let found = found.and_then(|measured| {
-            let held = measured.require(settings);
-            let is_silent = measured.packets.probes().all(|p| p.arrival.is_none());
-            match is_silent {
-                true => held.map(|()| (measured, None)),
-                false => Ok((measured, held.err())),
-            }
-        });
         match found {
-            Ok((of_host, why)) => {
+            Ok(of_host) => {
+                let why = of_host.require(settings).err();
                 failed = failed.or(why.map(|why| (host, why)));
                 measured.push((host, settings, of_host));
             }
@@ -123,7 +116,7 @@ struct All<'a> {
 }
 
 fn tell(options: &PingOptions, measured: &[(&String, &Settings, Measured)]) -> anyhow::Result<()> {
-    if options.output.quiet {
+    if options.output.quiet && !options.output.json {
         return Ok(());
     }
     let targets = measured
