@@ -2,11 +2,14 @@
 
 mod options;
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tompion_assess::verdict::Outcome;
 use tompion_model::printable;
+
+use crate::output::terminal_width;
 
 /// Any error, usage errors included.
 pub const ERROR: u8 = 1;
@@ -32,7 +35,25 @@ pub fn of_outcomes(outcomes: impl IntoIterator<Item = Outcome>) -> u8 {
 /// Writes one line to standard error, where that is possible: it may lie on the
 /// very disk that is full. What would control the terminal becomes a space.
 pub fn complain(text: &str) {
-    let _ = writeln!(std::io::stderr(), "tompion: {}", printable(text));
+    let line = format!("tompion: {}", printable(text));
+    let line = match std::io::stderr().is_terminal() {
+        true => {
+            let options = textwrap::Options::new(terminal_width()).subsequent_indent("  ");
+            let wrapped = textwrap::fill(&line, options);
+            ROWS.fetch_add(wrapped.lines().count(), Ordering::Relaxed);
+            wrapped
+        }
+        false => line,
+    };
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// Lines that a terminal has of that.
+static ROWS: AtomicUsize = AtomicUsize::new(0);
+
+/// So many lines of a terminal are taken by what was complained of.
+pub fn rows_told() -> usize {
+    ROWS.load(Ordering::Relaxed)
 }
 
 /// Prints an error as one line.

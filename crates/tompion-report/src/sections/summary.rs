@@ -190,18 +190,8 @@ fn remedies(data: &ReportData) -> Vec<Block<'_>> {
         more: Vec::new(),
         media: Media::PAGE,
     };
-    let clock = clocks(data)
-        .wall_clock
-        .and_then(|c| c.remedy)
-        .map(|remedy| {
-            let steps: Vec<String> = remedy.steps.into_iter().take(STEPS).collect();
-            item("clock".to_owned(), remedy.what, steps.join("\n"))
-        });
-    let (steps, others): (Vec<_>, Vec<_>) = Said::of(data)
-        .steps
-        .into_iter()
-        .filter(|step| !step.is_for_the_clock())
-        .partition(|step| !step.is_not_measured());
+    let clock = clocks(data).wall_clock.and_then(|c| c.remedy);
+    let steps = Said::of(data).steps;
     let advice = &data.assessment().advice;
     let is_a_step = |how: &str| steps.iter().any(|step| step.what.contains(how));
     let helped = advice
@@ -219,22 +209,25 @@ fn remedies(data: &ReportData) -> Vec<Block<'_>> {
                 a.how.clone(),
             )
         });
-    let shown = steps
-        .iter()
-        .map(|step| item(step.gain.clone(), step.what.clone(), step.effect.clone()));
-    let others = others.into_iter().map(|step| Item {
-        how: None,
-        sure: false,
-        ..item("gain not measured".to_owned(), step.what, String::new())
+    // The screen names them by number.
+    let numbered = steps.iter().zip(1..).map(|(step, number)| {
+        let (text, how) = match &clock {
+            Some(remedy) if step.is_for_the_clock() => {
+                let commands: Vec<String> = remedy.steps.iter().take(STEPS).cloned().collect();
+                (remedy.what.clone(), Some(commands.join("\n")))
+            }
+            _ => {
+                let effect = (!step.is_not_measured()).then(|| step.effect.clone());
+                (step.what.clone(), effect)
+            }
+        };
+        Item {
+            how,
+            sure: !step.is_not_measured(),
+            ..item(format!("step {number}"), text, String::new())
+        }
     });
-    // In the order of the screen's steps, then what no use is about.
-    let items: Vec<Item> = clock
-        .into_iter()
-        .chain(others)
-        .chain(shown)
-        .chain(helped)
-        .take(MOST)
-        .collect();
+    let items: Vec<Item> = numbered.chain(helped).take(MOST).collect();
     if items.is_empty() {
         let none = match advice.is_empty() {
             true => "This run tried no remedy; tompion advise does that.",

@@ -124,6 +124,13 @@ impl<'a> Required<'a> {
             (format_ns(estimate_ns), why)
         };
         let mut as_it_is = told(load.estimate_ns, &load.reason);
+        // Nor for a quantile that the samples do not support.
+        if load.supported_estimate_ns().is_none() {
+            as_it_is.0 = match load.as_it_is {
+                Outcome::Fail => format!("above {}", format_ns(load.limit_ns)),
+                _ => "not known".to_owned(),
+            };
+        }
         // No number stands for blocks that disagree.
         if let Some((low, high)) = load.blocks_low_ns.zip(load.blocks_high_ns) {
             as_it_is.0 = format!("{} to {}", format_ns(low), format_ns(high));

@@ -334,7 +334,10 @@ fn told(
             false => whole,
         };
         let mut text = match shape {
-            Shape::Screen => screen(&data, required.lines().count().saturating_sub(1)),
+            Shape::Screen => {
+                let further = required.lines().count().saturating_sub(1);
+                screen(&data, further + exit::rows_told())
+            }
             Shape::Whole => summary(&data),
         };
         if let (Some(file), true, true) = (&file, written.is_ok(), with_places) {
