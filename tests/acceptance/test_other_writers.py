@@ -990,7 +990,7 @@ def test_thousands_of_cells_are_reported_in_seconds(tmp_path, own):
               for i in range(cells)]
     run = write_run(tmp_path / "run", trials)
     every = (None, "json", "html", "md", "csv", "verdict-json")
-    for form in every if own == ("load",) else every[:3]:
+    for form in every[:4] if own == ("load",) else every[:1]:
         before = cpu_seconds()
         done, memory = limited("report", run, *(["--format", form] if form else []))
         assert done.returncode == 0, (form, done.stderr)

@@ -389,8 +389,12 @@ impl Measured {
         }
         let others = self.tally.received;
         if others > 0 {
+            let keyless = match settings.key {
+                Some(_) => " (does it have a key?)",
+                None => "",
+            };
             return Some(format!(
-                "{others} packets came that are no replies to this measurement"
+                "{others} packets came that are no replies to this measurement{keyless}"
             ));
         }
         // A far end with a key says nothing to who has another one or none.

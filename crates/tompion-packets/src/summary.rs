@@ -154,6 +154,8 @@ pub struct Summary {
     /// How long the far end kept each probe, by its own stamps; none where it gave no two of them
     /// that differ.
     pub far_stay: Option<Quantiles>,
+    /// Stays that cannot be true, as they are negative or longer than the round trip: they are left out.
+    pub impossible_stays: u64,
     /// Of how many replies the far end told when its kernel sent them; of the others its program's
     /// stamp counts, but where replies beside them waited in its queue.
     pub followed_up: u64,
@@ -229,6 +231,7 @@ impl Summary {
             least_of: least_of.collect(),
             added: added.collect(),
             far_stay: Quantiles::of(&stays.values),
+            impossible_stays: stays.negative + stays.too_long,
             followed_up: followed_up(packets),
             path: Quantiles::of(&path),
             ends: Ends::of(measured),

@@ -102,7 +102,7 @@ impl Summary {
             let late = self.sent_too_late;
             let _ = writeln!(
                 out,
-                "{late} probes were sent when the next one was due already"
+                "probes that left only after the next one was due: {late}"
             );
         }
         if self.far_end.beyond_its_rate > 0 {
@@ -134,6 +134,12 @@ impl Summary {
                     "the far end's stay ends with its kernel's transmit stamp in {told} of {all} replies, else with its program's"
                 ),
             };
+        } else if self.impossible_stays > 0 {
+            let _ = writeln!(
+                out,
+                "what the far end says of how long it kept probes cannot be true ({} of them): round trips and their variation contain it",
+                self.impossible_stays
+            );
         } else if self.answered > 0 {
             out.push_str(
                 "the far end does not say how long it kept probes: round trips and their variation contain it\n",
