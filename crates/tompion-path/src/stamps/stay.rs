@@ -45,8 +45,8 @@ impl Stays {
 const WAITED_NS: i64 = 200_000;
 
 /// When each reply left the far end, by its clock: as its kernel told it afterwards, or else by the stamp of its program, which
-/// the reply has. Nothing where a reply next to it, before or behind, waited in the far end's queue: nobody knows for how
-/// long this one did.
+/// the reply has. Nothing where the replies next to it, before and behind, waited in the far end's queue, or the one of them that
+/// there is: nobody knows for how long this one did. One alone that left late was held up otherwise.
 pub fn left_far_end(packets: &Packets) -> Vec<Option<i64>> {
     let rows = || 0..packets.len();
     let waited = |row: usize| {
@@ -56,9 +56,9 @@ pub fn left_far_end(packets: &Packets) -> Vec<Option<i64>> {
     };
     // What the nearest told one before each row did, and the nearest behind it.
     let nearest = |rows: &mut dyn Iterator<Item = usize>| {
-        let (mut latest, mut all) = (false, vec![false; packets.len()]);
+        let (mut latest, mut all) = (None, vec![None; packets.len()]);
         for row in rows {
-            latest = waited(row).unwrap_or(latest);
+            latest = waited(row).or(latest);
             all[row] = latest;
         }
         all
@@ -67,7 +67,9 @@ pub fn left_far_end(packets: &Packets) -> Vec<Option<i64>> {
     rows()
         .map(|row| {
             let by_kernel = packets.get(row, Stamp::FarSentKernel);
-            let is_known = !before[row] && !behind[row];
+            let both = [before[row], behind[row]];
+            let has_queue = both.contains(&Some(true)) && !both.contains(&Some(false));
+            let is_known = !has_queue;
             let by_program = || packets.get(row, Stamp::FarSent).filter(|_| is_known);
             by_kernel.or_else(by_program)
         })
