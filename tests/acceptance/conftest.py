@@ -344,6 +344,11 @@ ALONE = {
     "test_the_library_agrees_with_the_kernel",
     # A browser beside eight tests takes five seconds for what takes one.
     "test_a_page_of_a_dozen_platforms_opens_within_two_seconds",
+    # They take the CPU, from others too.
+    "test_who_held_probes_up_here_is_told",
+    "test_a_load_works_between_two_rests_and_the_clock_has_a_line_through_these",
+    "test_at_a_high_rate_no_probe_and_no_stamp_is_lost",
+    "test_what_is_left_beside_others_is_found",
 }
 
 # Those that lean on a quiet machine and leave it one, since they sleep nearly all the time: by
@@ -371,6 +376,16 @@ SLEEPING = {
     # On a busy machine no two CPUs may run at once for long enough to compare their counters,
     # and the library says so, rightly, where the test expects the program's streams alone.
     "test_status_and_streams_are_the_programs",
+}
+
+# As these do in all their tests that are not concurrent: packets are waited for, in networks of each test's own.
+SLEEPING_FILES = {
+    "test_packets",
+    "test_packet_delay",
+    "test_testbed",
+    "test_lab_network",
+    "test_bandwidth",
+    "test_bench_bandwidth",
 }
 
 
@@ -533,6 +548,8 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.sleeping)
         elif is_concurrent(item):
             item.add_marker(pytest.mark.concurrent)
+        elif item.path.stem in SLEEPING_FILES and item.originalname not in ALONE:
+            item.add_marker(pytest.mark.sleeping)
 
     def place(item):
         # Its tests come first: the longest setup of all.

@@ -304,11 +304,23 @@ def test_a_run_is_not_compared_with_its_copy(tmp_path):
         done = tompion("compare", *sides, check=1)
         assert done.stderr.count("\n") == 1 and f" is a copy of {first}: " in done.stderr, done.stderr
         assert "the same run_id" in done.stderr
-    # An id may be missing; then nobody knows.
+    # Nor with one that it wrote itself, without names or with them, or a copy of that.
+    for name, source, more in [("plain", a, []), ("redacted", a, ["--redact"]), ("again", tmp_path / "redacted", [])]:
+        tompion("report", source, "--format", "run", *more, "--out", tmp_path / name, check=0)
+        done = tompion("compare", a, tmp_path / name, check=1)
+        assert f" is a copy of {a}: both have the same run_id" in done.stderr, done.stderr
+    tompion("compare", a, b, check=0)
+    # An id may be written in another way.
+    told = record_of(copy)
+    write_record(copy, told | {"run_id": "{" + told["run_id"].upper() + "}"})
+    assert "the same run_id" in tompion("compare", a, copy, check=1).stderr
+    # Where it is missing the record tells, if nobody changed it.
     for run in (a, copy):
         told = record_of(run)
         del told["run_id"]
         write_record(run, told)
+    assert "the same run.json" in tompion("compare", a, copy, check=1).stderr
+    write_record(copy, told | {"finished_at": "2026-01-01T00:00:00Z"})
     assert outcomes(a, copy)["median"]["shift"] == 0
 
 

@@ -217,6 +217,12 @@ def test_cells_that_make_no_table_get_one_line(tmp_path):
     assert "cannot be used with" in done.stderr
 
 
+def test_loads_are_held_against_rest(two):
+    # In the order of their names another load would come first.
+    assert LOADS == ["cpu", "idle"]
+    assert analysed(two[0], "--by", "load")["sides"] == ["idle", "cpu"]
+
+
 def test_a_run_with_very_many_levels_is_told_so(tmp_path):
     cells = [key(f"method-{n}", lo) for n, lo in itertools.product(range(41), LOADS)]
     run = write_run(tmp_path / "run", list(trials_of(numpy.random.default_rng(4), cells, middle, 1, 3)))

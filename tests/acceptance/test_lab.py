@@ -17,6 +17,7 @@ import pytest
 
 from conftest import ROOT, TOMPION, tompion
 from heavy import polars
+from own_run import may_mount, own_run
 from runs import require_few_files, table_of
 from terminal import Terminal
 
@@ -496,12 +497,57 @@ def test_a_plan_is_checked_before_anything_starts(tmp_path):
     assert not (tmp_path / "none").exists()
 
 
+@pytest.mark.skipif(not may_mount(), reason="may not mount")
+@pytest.mark.parametrize(
+    "to_enter",
+    [
+        ["unshare", "--time", "--boottime", "100000"],
+        ["unshare", "--pid", "--fork", "--mount-proc"],
+        # Where nothing is known of processes at all.
+        ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"],
+    ],
+    ids=["time", "PID", "mount"],
+)
+def test_a_lab_at_work_is_left_alone_by_whoever_is_in_another_namespace(tmp_path, to_enter):
+    """There processes have other numbers, or began at other times, or are not to be seen."""
+    plan = write(tmp_path, SMALL.replace('[[platforms]]\nkind = "oci"\nruntime = "runc"\n', "").replace("300ms", "2s"))
+    with own_run(tmp_path) as place:
+        def clean(inside):
+            command = [*place.prefix, *(to_enter if inside else []), TOMPION, "lab", "clean", "--json"]
+            return json.loads(subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout)
+
+        def begun(out, inside):
+            command = [*place.prefix, *(to_enter if inside else [])]
+            lab = subprocess.Popen([*command, TOMPION, "lab", "run", plan, "--out", out, "--quiet"])
+            until = time.monotonic() + 60
+            while not list(out.glob("scratch-*")):
+                assert lab.poll() is None and time.monotonic() < until
+                time.sleep(0.05)
+            return lab
+
+        # Without /proc no lab begins.
+        for inside in [False] if "--mount" in to_enter else [False, True]:
+            out = tmp_path / f"run-{inside}"
+            lab = begun(out, inside)
+            cleaned = clean(not inside)
+            assert len(cleaned["at_work"]) == 1 and cleaned["found"] == [], cleaned
+            assert lab.wait(timeout=120) == 0 and is_whole(out, platforms=("host",))
+            assert clean(not inside) == {"at_work": [], "found": []}
+        # What it does not leave alone is one that was killed.
+        killed = begun(tmp_path / "killed", False)
+        killed.kill()
+        killed.wait()
+        cleaned = clean("--mount" not in to_enter)
+        assert cleaned["at_work"] == [] and len(cleaned["found"]) >= 2, cleaned
+        assert not list((tmp_path / "killed").glob("scratch-*"))
+
+
 def test_a_plan_without_end_or_with_other_letters_is_refused_in_one_line(tmp_path):
     """A stranger's plan may be a link, and its mistakes are shown."""
     endless = tmp_path / "endless.toml"
     endless.symlink_to("/dev/zero")
     done = tompion("lab", "plan", endless, check=1, timeout=20)
-    assert done.stderr.count("\n") == 1 and "4194304 bytes" in done.stderr, done.stderr
+    assert done.stderr.count("\n") == 1 and "262144 bytes" in done.stderr, done.stderr
     plan = write(tmp_path, '"\\u001b[2J\\u202egpj" = 1\n' + SMALL)
     done = tompion("lab", "plan", plan, check=1)
     assert done.stderr.count("\n") == 1 and not set(done.stderr) & {"\x1b", "\u202e"}, done.stderr
@@ -537,13 +583,15 @@ def listed(key, number, form):
 @pytest.mark.parametrize(
     "plan, told, lines",
     [
-        (many(300_000, "k{} = 1\n"), "and 299902 more mistakes", 101),
-        (many(400_000, "[a{}]\n"), "and 399902 more mistakes", 101),
-        (listed("loads", 200_000, '"idle"') + HOST + many(1, PROBE_OF), "loads: 200000 are too many; 1000 at most", 1),
+        (many(20_000, "k{} = 1\n"), "and 19902 more mistakes", 101),
+        (many(25_000, "[a{}]\n"), "and 24902 more mistakes", 101),
+        # Each has a table within a table, within a table.
+        (many(1_600, "[a{}" + 70 * ".a" + "]\n"), "and 1502 more mistakes", 101),
+        (listed("loads", 25_000, '"idle"') + HOST + many(1, PROBE_OF), "loads: 25000 are too many; 1000 at most", 1),
         (HOST + many(1, PROBE_OF).split("targets")[0] + listed("targets", 20_000, '"{}us"'), "targets: 20000 are", 1),
-        (HOST + many(50_000, PROBE_OF), "probes: 50000 are too many; 1000 at most", 1),
-        (many(60_000, PLATFORM_OF) + many(1, PROBE_OF), "platforms: 60000 are too many; 1000 at most", 1),
-        (listed("placements", 150_000, '{{name = "p{}"}}') + HOST + many(1, PROBE_OF), "placements: 150000 are", 1),
+        (HOST + many(3_000, PROBE_OF), "probes: 3000 are too many; 1000 at most", 1),
+        (many(3_000, PLATFORM_OF) + many(1, PROBE_OF), "platforms: 3000 are too many; 1000 at most", 1),
+        (listed("placements", 12_000, '{{name = "p{}"}}') + HOST + many(1, PROBE_OF), "placements: 12000 are", 1),
         ('time = "1h"\n' + listed("loads", 900, '"cpu:threads={}"') + many(900, PLATFORM_OF) + many(900, PROBE_OF),
          "come to 810000 trials in each replicate; 65536 at most", 1),
         ("replicates = 3001\n" + HOST + many(1, PROBE_OF), "3001 trials in one run, which is sure to hold 3000", 1),
@@ -552,7 +600,7 @@ def listed(key, number, form):
         ("replicates = 1\n" + many(100, HOST + 'name = "' + 57 * "n" + '{}"\n') + many(25, PROBE_OF),
          "bytes of names and levels of the factors", 1),
     ],
-    ids=["keys", "tables", "loads", "targets", "probes", "platforms", "placements", "product", "trials",
+    ids=["keys", "tables", "deep", "loads", "targets", "probes", "platforms", "placements", "product", "trials",
          "described", "cells", "names"],
 )
 def test_a_plan_of_more_than_a_lab_can_be_is_refused_soon(tmp_path, plan, told, lines):

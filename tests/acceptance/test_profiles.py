@@ -120,7 +120,7 @@ def test_what_is_required_is_one_of_them(place, tmp_path, name, status):
         (OWN.replace('"1ns"', '"1"'), "own.toml:12:9: limit: "),
         (OWN.replace("limit", "limits"), "own.toml:7:1: a use has no `limits`; did you mean `limit`?"),
         ("[[profile]", "own.toml:1:"),
-        ("x" * (1 << 20) + "x", "longer than 1048576 bytes"),
+        ("x" * (1 << 18) + "x", "longer than 262144 bytes"),
         (b"\xff", "no text in UTF-8"),
         (None, "own.toml"),
         ("profile = []", "own.toml:1:11: profile: empty; write [[profile]] for each use"),

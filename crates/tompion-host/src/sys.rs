@@ -39,11 +39,27 @@ impl SystemCalls {
 
 /// Whether there are random numbers, without which the standard library's maps panic.
 pub fn has_random_numbers() -> bool {
-    let mut byte = 0u8;
-    // SAFETY: one byte is all that is written, to a live variable.
-    let got = unsafe { libc::getrandom((&raw mut byte).cast(), 1, libc::GRND_NONBLOCK) };
-    // One that there are not enough for yet waits for them there.
-    got == 1 || std::fs::File::open("/dev/urandom").is_ok()
+    let ask = |flags| {
+        let mut byte = 0u8;
+        // SAFETY: one byte is all that is written, to a live variable.
+        let got = unsafe { libc::getrandom((&raw mut byte).cast(), 1, flags) };
+        match got {
+            1 => Ok(()),
+            _ => Err(std::io::Error::last_os_error().raw_os_error().unwrap_or(0)),
+        }
+    };
+    // As the library asks, which goes to the device for these refusals alone.
+    let got = match ask(libc::GRND_INSECURE) {
+        Err(libc::EINVAL) => ask(libc::GRND_NONBLOCK),
+        got => got,
+    };
+    match got {
+        Ok(()) => true,
+        Err(libc::ENOSYS | libc::EPERM | libc::EAGAIN) => {
+            std::fs::File::open("/dev/urandom").is_ok()
+        }
+        Err(_) => false,
+    }
 }
 
 /// Reads the state of the kernel's clock without changing it; `None` where the

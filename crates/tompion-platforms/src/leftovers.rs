@@ -3,9 +3,10 @@
 //!
 //! Each lab has a directory `PID-START` of its own below [`base`], which a reboot
 //! empties: START is the start time of its process, so that a process that got the same
-//! number later is told apart. The journal in it names the rest.
+//! number later is told apart. It is held as long as that process lives. The journal in it names the rest.
 
 mod cgroups;
+mod held;
 mod home;
 mod workspace;
 
@@ -24,6 +25,8 @@ use rustix::mount::UnmountFlags;
 use serde::{Deserialize, Serialize};
 
 use crate::{Error, process};
+
+use held::Held;
 
 pub use cgroups::remove as remove_cgroups;
 pub use workspace::Workspace;
@@ -84,8 +87,14 @@ impl Owner {
         format!("{}-{}", self.pid, self.start)
     }
 
+    /// Whether it lives, or nobody can tell.
     fn is_alive(&self) -> bool {
-        self.boot_id == boot_id() && start_of(self.pid) == Some(self.start)
+        let boot_id = boot_id();
+        let may_be = || match start_of(self.pid) {
+            Some(start) => start == self.start,
+            None => Self::this().is_err(),
+        };
+        boot_id.is_empty() || self.boot_id == boot_id && may_be()
     }
 }
 
@@ -184,10 +193,13 @@ fn clean_below(base: &Path, way: Way) -> Result<Cleaning, Error> {
     trust(base)?;
     for directory in entries.flatten().map(|entry| entry.path()) {
         let (owner, made) = read_journal(&directory);
-        match owner {
-            Some(owner) if owner.is_alive() => cleaning.at_work.push(owner.pid),
-            Some(owner) => one_lab(&directory, &owner, &made, way, &mut cleaning.found),
-            None => {}
+        let Some(owner) = owner else {
+            continue;
+        };
+        // In another namespace its process may have another number, or none.
+        match Held::alone(&directory).filter(|_| !owner.is_alive()) {
+            Some(_held) => one_lab(&directory, &owner, &made, way, &mut cleaning.found),
+            None => cleaning.at_work.push(owner.pid),
         }
     }
     Ok(cleaning)
@@ -301,6 +313,7 @@ fn one_lab(directory: &Path, owner: &Owner, made: &[Made], way: Way, found: &mut
 #[derive(Debug)]
 pub struct EmptyPlace {
     path: PathBuf,
+    _held: Held,
 }
 
 impl EmptyPlace {
@@ -313,17 +326,19 @@ impl EmptyPlace {
         let owner = Owner::this().map_err(Error::io("this process"))?;
         let base = base();
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = base.join(owner.stem()).join(format!("empty-{number}"));
+        let own = base.join(owner.stem());
+        let path = own.join(format!("empty-{number}"));
         // Another one's end may take the directory above away just now.
         let made = (0..100).find_map(|_| {
+            let held = Held::make(&own).ok()?;
             let mut builder = fs::DirBuilder::new();
-            builder.recursive(true).mode(0o700).create(&path).ok()
+            builder.mode(0o700).create(&path).ok().map(|()| held)
         });
-        made.ok_or_else(|| {
+        let held = made.ok_or_else(|| {
             Error::Request(format!("{}: no directory can be made", path.display()))
         })?;
         trust(&base)?;
-        Ok(Self { path })
+        Ok(Self { path, _held: held })
     }
 
     /// Its path.

@@ -223,7 +223,7 @@ impl<'a> Answer<'a> {
             [] => None,
             [one] => Some(format!("{one} not measured")),
             [one, other] => Some(format!("{one} and {other} not measured")),
-            all => Some(format!("{} more uses not measured", all.len())),
+            all => Some(format!("{} uses not measured", all.len())),
         }
     }
 

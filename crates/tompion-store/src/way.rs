@@ -119,8 +119,8 @@ pub(super) fn walk_to_file(path: &Path) -> Result<Spot, Stopped> {
             FileType::Symlink => {}
             _ => return spot(directory, There::Special(what.st_dev, what.st_ino)),
         }
-        let of_proc = is_of_proc(&found);
-        if of_proc {
+        require_own(&what, || path.clone())?;
+        if is_of_proc(&found) {
             let led = statat(&directory, &name, AtFlags::empty())?;
             if FileType::from_raw_mode(led.st_mode) != FileType::RegularFile {
                 return spot(directory, There::Opened);
@@ -129,7 +129,6 @@ pub(super) fn walk_to_file(path: &Path) -> Result<Spot, Stopped> {
                 return Err(Errno::NOENT.into());
             }
         }
-        require_own(&what, || path.clone())?;
         links += 1;
         if links > MOST_LINKS {
             return Err(Errno::LOOP.into());
@@ -199,17 +198,18 @@ pub(super) fn walk(path: &Path, others: Others, makes: bool) -> Result<Reached, 
                 at = found;
                 told.push(&name);
             }
-            // What these say is no name: the kernel alone knows where they lead.
-            FileType::Symlink if is_of_proc(&found) => {
-                at = openat(&at, &name, DIRECTORY, Mode::empty())?;
-                told.push(&name);
-            }
             FileType::Symlink => {
                 match require_own(&what, || told.join(&name)) {
                     Err(Stopped::OthersLink(link)) if others == Others::Told => {
                         by.get_or_insert(link);
                     }
                     allowed => allowed?,
+                }
+                // What these say is no name: the kernel alone knows where they lead.
+                if is_of_proc(&found) {
+                    at = openat(&at, &name, DIRECTORY, Mode::empty())?;
+                    told.push(&name);
+                    continue;
                 }
                 links += 1;
                 if links > MOST_LINKS {
@@ -249,6 +249,8 @@ fn is_of_proc(link: &OwnedFd) -> bool {
 mod tests {
     use std::fs;
     use std::os::unix::fs::{MetadataExt, lchown, symlink};
+    use std::os::unix::process::CommandExt;
+    use std::process::{Command, Stdio};
 
     use super::*;
 
@@ -346,6 +348,38 @@ mod tests {
         let told = walk(&at("link/b"), Others::Told, false).unwrap();
         assert_eq!(told.by, Some(at("link")));
         assert_eq!(walk(&at("a/b"), Others::Told, false).unwrap().by, None);
+    }
+
+    #[test]
+    fn where_another_users_process_is_leads_as_little_as_any_link() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let place = tempfile::tempdir().unwrap();
+        let inside = place.path().join("a");
+        fs::create_dir(&inside).unwrap();
+        let mut process = Command::new("sleep")
+            .arg("60")
+            .current_dir(&inside)
+            .uid(65_534)
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let own = PathBuf::from(format!("/proc/{}", process.id()));
+        let of_it = |name: &str| own.join(name);
+        let refused = walk(&of_it("cwd"), Others::Refused, false);
+        let told = walk(&of_it("cwd"), Others::Told, false);
+        let files = ["cwd/x", "fd/0"].map(|name| walk_to_file(&of_it(name)));
+        process.kill().unwrap();
+        process.wait().unwrap();
+        let by = |stopped: Stopped| match stopped {
+            Stopped::OthersLink(link) => link,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(by(refused.unwrap_err()), of_it("cwd"));
+        assert_eq!(told.unwrap().by, Some(of_it("cwd")));
+        let [file, pipe] = files.map(|found| by(found.unwrap_err()));
+        assert_eq!((file, pipe), (of_it("cwd"), of_it("fd/0")));
     }
 
     #[test]

@@ -55,6 +55,11 @@ fn random_id() -> Result<String> {
     Ok(id.to_string())
 }
 
+/// Whether a run may be known by this.
+fn is_id(text: &str) -> bool {
+    uuid::Uuid::try_parse(text).is_ok_and(|id| id.to_string() == text)
+}
+
 /// How trials are brought together and taken apart: by address, so that a program that does
 /// neither has none of it.
 #[derive(Clone, Copy, Debug)]
@@ -142,7 +147,7 @@ impl RunWriter {
     }
 
     /// Writes a run again, in another directory, which must be absent or empty; of what it
-    /// holds nothing changes but its `run_id`.
+    /// holds nothing changes. One without a `run_id` gets one.
     ///
     /// # Errors
     /// Damage of `run`, and as [`RunWriter::create`] and [`RunWriter::save`]; nothing is left of it then.
@@ -189,6 +194,10 @@ impl RunWriter {
             }
         }
         let to = &mut self.record;
+        // One measurement has one name, wherever it is copied to.
+        if let Some(id) = record.run_id.as_deref().filter(|id| is_id(id)) {
+            to.run_id = Some(id.to_owned());
+        }
         to.notes.clone_from(&record.notes);
         to.throttling.clone_from(&record.throttling);
         to.cpu_use_before.clone_from(&record.cpu_use_before);

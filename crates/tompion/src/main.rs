@@ -35,7 +35,7 @@ fn main() -> ExitCode {
         return exit::code(done.map_err(anyhow::Error::from));
     }
     if !tompion_host::has_random_numbers() {
-        let why = "random numbers, which every program needs, cannot be had: neither getrandom(2) nor \
+        let why = "random numbers, which every program needs, cannot be had by getrandom(2) nor from \
                    /dev/urandom";
         return exit::code(Err(anyhow::anyhow!(why)));
     }

@@ -71,6 +71,31 @@ fn measured() -> Measured {
 }
 
 #[test]
+fn a_far_end_fell_silent_where_as_many_and_more_came_behind_the_last_reply() {
+    // A letter a probe: answered, lost, or not sent.
+    let of = |probes: &str| {
+        let mut packets = Packets::new();
+        for probe in probes.chars() {
+            let row = packets.push(112).unwrap();
+            match probe {
+                'a' => drop(packets.arrived(row).unwrap()),
+                'n' => packets.set_outcome(row, Outcome::NotSent).unwrap(),
+                _ => packets.set_outcome(row, Outcome::Lost).unwrap(),
+            }
+        }
+        silent_after(&packets)
+    };
+    assert_eq!(of("aaallll"), Some(3));
+    assert_eq!(of("alalll"), Some(3));
+    assert_eq!(of("aaalll"), Some(3));
+    assert_eq!(of("aaall"), None);
+    // What was not sent cannot be answered, and who never answered did not fall silent.
+    assert_eq!(of("aaannnnn"), None);
+    assert_eq!(of("llll"), None);
+    assert_eq!(of(""), None);
+}
+
+#[test]
 fn a_round_trip_is_split_by_where_the_time_goes() {
     let summary = Summary::of(&measured());
     let us = |q: Option<Quantiles>| q.map(|q| q.median_ns / 1_000);

@@ -9,9 +9,14 @@ fn dead() -> Owner {
     }
 }
 
+/// A lab that holds nothing, as one whose process is gone.
+fn unheld(owner: &Owner, base: &Path, out: &Path) -> Result<Workspace, Error> {
+    Workspace::create_for(owner, base, out, |_| Ok(None))
+}
+
 /// A lab that went without a word, with a scratch directory that holds something.
 fn left_behind(owner: &Owner, base: &Path, out: &Path) -> PathBuf {
-    let workspace = Workspace::create_for(owner, base, out).unwrap();
+    let workspace = unheld(owner, base, out).unwrap();
     fs::write(workspace.scratch().join("file"), "x").unwrap();
     let scratch = workspace.scratch().to_path_buf();
     std::mem::forget(workspace);
@@ -22,7 +27,7 @@ fn left_behind(owner: &Owner, base: &Path, out: &Path) -> PathBuf {
 fn a_workspace_leaves_nothing() {
     let (base, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let owner = Owner::this().unwrap();
-    let workspace = Workspace::create_for(&owner, base.path(), out.path()).unwrap();
+    let workspace = unheld(&owner, base.path(), out.path()).unwrap();
     fs::write(workspace.scratch().join("file"), "x").unwrap();
     // At work, it is left alone.
     let cleaning = clean_below(base.path(), Way::Remove).unwrap();
@@ -35,6 +40,25 @@ fn a_workspace_leaves_nothing() {
     for place in [&base, &out] {
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
     }
+}
+
+#[test]
+fn a_lab_that_another_namespace_does_not_know_is_left_alone_as_long_as_it_lives() {
+    let (base, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let workspace = Workspace::create_below(base.path(), out.path()).unwrap();
+    let journal = workspace.volatile().join(JOURNAL);
+    // As from where processes have other numbers and times.
+    let text = fs::read_to_string(&journal).unwrap();
+    let owner = serde_json::to_string(&Owner::this().unwrap()).unwrap();
+    let unknown = serde_json::to_string(&dead()).unwrap();
+    fs::write(&journal, text.replacen(&owner, &unknown, 1)).unwrap();
+    for way in [Way::Tell, Way::Remove] {
+        let cleaning = clean_below(base.path(), way).unwrap();
+        assert_eq!((cleaning.at_work.len(), cleaning.found), (1, Vec::new()));
+    }
+    assert!(workspace.scratch().exists());
+    drop(workspace);
+    assert_eq!(fs::read_dir(base.path()).unwrap().count(), 0);
 }
 
 #[test]
@@ -92,7 +116,7 @@ fn journals_that_others_can_have_written_are_not_gone_by() {
     let base = place.path().join("base");
     let scratch = left_behind(&dead(), &base, out.path());
     let refused = |base: &Path, why: &str| {
-        let create = Workspace::create_for(&dead(), base, out.path()).unwrap_err();
+        let create = unheld(&dead(), base, out.path()).unwrap_err();
         let clean = clean_below(base, Way::Remove).unwrap_err();
         for error in [create.to_string(), clean.to_string()] {
             assert!(error.contains(why), "{error}");
@@ -125,7 +149,7 @@ fn what_lies_on_another_machine_is_known_until_it_is_gone() {
     let (base, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let count = || fs::read_dir(base.path()).unwrap().count();
     let workspace = |succeeds| {
-        let workspace = Workspace::create_for(&dead(), base.path(), out.path()).unwrap();
+        let workspace = unheld(&dead(), base.path(), out.path()).unwrap();
         workspace.note(&elsewhere(succeeds)).unwrap();
         workspace
     };

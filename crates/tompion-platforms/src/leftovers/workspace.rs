@@ -6,6 +6,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::held::Held;
 use super::home::{Home, home};
 use super::{
     JOURNAL, Made, Owner, PREFIX, base, boot_id, cgroups, read_journal, remove_directory, run,
@@ -21,6 +22,7 @@ pub struct Workspace {
     stem: String,
     /// Whether its journal names something that is still there.
     left_elsewhere: AtomicBool,
+    _held: Option<Held>,
 }
 
 impl Workspace {
@@ -40,10 +42,20 @@ impl Workspace {
     /// Whatever the system refuses.
     pub fn create_below(base: &Path, out: &Path) -> Result<Self, Error> {
         let owner = Owner::this().map_err(Error::io("this process"))?;
-        Self::create_for(&owner, base, out)
+        Self::create_for(&owner, base, out, |directory| {
+            let held = Held::make(directory);
+            held.map(Some)
+                .map_err(Error::io(directory.display().to_string()))
+        })
     }
 
-    pub(super) fn create_for(owner: &Owner, base: &Path, out: &Path) -> Result<Self, Error> {
+    /// The same for any owner, whose directory is held as `hold` does it.
+    pub(super) fn create_for(
+        owner: &Owner,
+        base: &Path,
+        out: &Path,
+        hold: impl FnOnce(&Path) -> Result<Option<Held>, Error>,
+    ) -> Result<Self, Error> {
         let private = |path: &Path| {
             let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
             made.map_err(Error::io(path.display().to_string()))
@@ -51,11 +63,14 @@ impl Workspace {
         private(base)?;
         trust(base)?;
         let stem = owner.stem();
+        let directory = base.join(&stem);
+        let held = hold(&directory)?;
         let workspace = Self {
-            directory: base.join(&stem),
+            directory,
             home: home(out, &stem).map_err(Error::io(out.display().to_string()))?,
             stem,
             left_elsewhere: AtomicBool::new(false),
+            _held: held,
         };
         private(&workspace.directory)?;
         workspace.write(&serde_json::to_string(owner).expect("plain"))?;

@@ -253,6 +253,10 @@ mod tests {
         // Of nine uses two were measured, as of a check that was interrupted.
         assert_eq!(trusted(&fits(&[Inconclusive; 2]), 9, false), "NOT KNOWN");
         assert_eq!(trusted(&fits(&[Inconclusive, Fail]), 9, false), "NO");
+        // One that is known to fail says little of those that are open.
+        let open = [Inconclusive, Inconclusive, Fail];
+        assert_eq!(trusted(&fits(&open), 3, false), "NOT KNOWN");
+        assert_eq!(trusted(&fits(&[Inconclusive, Fail, Fail]), 3, false), "NO");
         assert_eq!(trusted(&fits(&[Inconclusive, Pass]), 2, false), "PARTLY");
         assert_eq!(trusted(&fits(&[Pass, Pass]), 2, false), "YES");
     }

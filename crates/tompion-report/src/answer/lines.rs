@@ -143,26 +143,29 @@ pub fn parts(data: &ReportData, width: usize) -> Vec<String> {
         let (name, state) = (part.name, part.state.word());
         let sentence = plain(&part.sentence);
         // A space at least, after the longest word too.
-        let mut line = format!("{name:<8}{state:<5} {sentence}");
-        // Whole clauses, of which the first matter most, then what stands in brackets.
-        while line.chars().count() > width
-            && let Some((most, _)) = line.rsplit_once("; ")
-        {
-            line = most.to_owned();
-        }
-        if line.chars().count() > width
-            && let Some((before, (_, behind))) = line
-                .split_once(" (")
-                .and_then(|(before, rest)| Some((before, rest.split_once(')')?)))
-        {
-            line = format!("{before}{behind}");
-        }
-        cut(&line, width)
+        fitted(format!("{name:<8}{state:<5} {sentence}"), width)
     };
     tompion_assess::parts::parts(&seen)
         .iter()
         .map(row)
         .collect()
+}
+
+/// Without what there is no room for: whole clauses, of which the first matter most, then what stands in brackets.
+fn fitted(mut line: String, width: usize) -> String {
+    while columns_of(&line) > width
+        && let Some((most, _)) = line.rsplit_once("; ")
+    {
+        line = most.to_owned();
+    }
+    if columns_of(&line) > width
+        && let Some((before, (_, behind))) = line
+            .split_once(" (")
+            .and_then(|(before, rest)| Some((before, rest.split_once(')')?)))
+    {
+        line = format!("{before}{behind}");
+    }
+    cut(&line, width)
 }
 
 /// A latency of the table: of blocks that disagree from which to which; what has too few samples has none.
@@ -344,6 +347,23 @@ mod tests {
         let range = Some([67e3, 3.9e6]);
         assert_eq!(late_in_words(&late(Some(93e3), range)), "0.07-3.9 ms");
         assert_eq!(late_in_words(&late(None, range)), "too few");
+    }
+
+    #[test]
+    fn where_there_is_no_room_clauses_give_way_then_brackets_then_the_end() {
+        let line = "Here warn other programs ran (12 %): 3.5 of 20 s; most: cc1; then sh";
+        for (width, kept) in [
+            (80, line),
+            (
+                65,
+                "Here warn other programs ran (12 %): 3.5 of 20 s; most: cc1",
+            ),
+            (50, "Here warn other programs ran (12 %): 3.5 of 20 s"),
+            (45, "Here warn other programs ran: 3.5 of 20 s"),
+            (20, "Here warn other pro\u{2026}"),
+        ] {
+            assert_eq!(fitted(line.to_owned(), width), kept, "{width}");
+        }
     }
 
     #[test]

@@ -118,8 +118,11 @@ tompion_model::entries! {
 /// What to do by what these machines showed.
 pub fn steps(data: &ReportData, shown: &[Shown<'_>]) -> Vec<Step> {
     let of = |kind: &&Kind| (kind.steps)(data, shown);
-    let mut found: Vec<Step> = KINDS.iter().flat_map(of).collect();
-    // Of those who take the CPU the first is who made most sleeps late.
+    in_order(KINDS.iter().flat_map(of).collect(), shown)
+}
+
+/// Of those who take the CPU the first is who made most sleeps late.
+fn in_order(mut found: Vec<Step>, shown: &[Shown<'_>]) -> Vec<Step> {
     let place = |step: &Step| match step.mends {
         Mends::Clock => 0,
         Mends::With(_) => usize::MAX,
@@ -145,6 +148,13 @@ fn places(shown: &[Shown<'_>], is_at_fault: impl Fn(&Culprit) -> bool) -> Option
         (_, true) => Some(String::new()),
         _ => Some(format!("on {}: ", names.join(", "))),
     }
+}
+
+/// Whether a name may stand in a command that people type: a run may come from anywhere, and this has nothing in it that a shell
+/// would act on, nor is it an option.
+fn is_plain(name: &str) -> bool {
+    let is_harmless = |c: char| c.is_ascii_alphanumeric() || "_.@:-".contains(c);
+    !name.is_empty() && !name.starts_with('-') && name.chars().all(is_harmless)
 }
 
 /// The number of the step that mends this.
@@ -247,6 +257,43 @@ fn before<'t>(text: &'t str, mark: &str) -> &'t str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_those_who_take_the_cpu_who_made_most_sleeps_late_is_first() {
+        let steps = || {
+            let mends = [
+                Mends::With("spinning"),
+                Mends::Host,
+                Mends::Quota,
+                Mends::Programs,
+                Mends::Clock,
+            ];
+            mends.map(Step::that).to_vec()
+        };
+        let order = |culprits: Vec<Culprit>| {
+            let shown = Shown {
+                place: None,
+                lateness: None,
+                profiles: Vec::new(),
+                culprits,
+            };
+            in_order(steps(), &[shown])
+                .iter()
+                .map(|s| s.mends)
+                .collect::<Vec<_>>()
+        };
+        let programs = || Culprit::Programs(vec!["cc1".to_owned()]);
+        let (clock, with) = (Mends::Clock, Mends::With("spinning"));
+        // Whoever is at fault nowhere is before who is, as nothing else is known of it.
+        assert_eq!(
+            order(vec![programs(), Culprit::Quota]),
+            [clock, Mends::Host, Mends::Programs, Mends::Quota, with]
+        );
+        assert_eq!(
+            order(vec![Culprit::Quota, programs()]),
+            [clock, Mends::Host, Mends::Quota, Mends::Programs, with]
+        );
+    }
 
     #[test]
     fn where_there_is_little_room_each_step_has_a_line_with_what_it_gains() {

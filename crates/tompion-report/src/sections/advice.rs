@@ -53,7 +53,10 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
                 more: [
                     ("Cost", Some(a.price.clone())),
                     ("Gain", Some(format!("{gain}{noise}"))),
-                    ("Passes with it", passes_with(data, &a.how)),
+                    (
+                        "Passes with it",
+                        passes_with(&data.assessment().profiles, &a.how),
+                    ),
                 ]
                 .into_iter()
                 .filter_map(|(name, told)| Some((name, told?)))
@@ -74,7 +77,7 @@ fn blocks(data: &ReportData) -> Vec<Block<'_>> {
 }
 
 /// The uses that pass with the remedy that is applied so, each with its loads; nothing where none does.
-fn passes_with(data: &ReportData, how: &str) -> Option<String> {
+fn passes_with(profiles: &[ProfileVerdict], how: &str) -> Option<String> {
     let remedy = REMEDIES.iter().find(|r| r.words.how == how)?;
     let of_use = |p: &ProfileVerdict| {
         let passes = |l: &&LoadVerdict| {
@@ -90,12 +93,7 @@ fn passes_with(data: &ReportData, how: &str) -> Option<String> {
         let told = || format!("{} {}", p.title(), loads.join(", "));
         (!loads.is_empty()).then(told)
     };
-    let uses: Vec<String> = data
-        .assessment()
-        .profiles
-        .iter()
-        .filter_map(of_use)
-        .collect();
+    let uses: Vec<String> = profiles.iter().filter_map(of_use).collect();
     (!uses.is_empty()).then(|| uses.join("; "))
 }
 
@@ -103,4 +101,59 @@ fn passes_with(data: &ReportData, how: &str) -> Option<String> {
 fn or_range(ns: f64, range_ns: Option<[f64; 2]>) -> String {
     let range = range_ns.map(|[low, high]| BlockRange { low, high });
     range.map_or_else(|| format_ns(ns), range_in_words)
+}
+
+#[cfg(test)]
+mod tests {
+    use tompion_assess::verdict::Remedied;
+
+    use super::*;
+
+    #[test]
+    fn a_remedy_is_told_with_the_uses_that_pass_with_it_and_with_no_others() {
+        let [first, second, ..] = &REMEDIES;
+        let under = |load: &str, outcome, remedy: &str| LoadVerdict {
+            load: load.to_owned(),
+            outcome,
+            remedy: Some(Remedied {
+                name: remedy.to_owned(),
+                ..Remedied::default()
+            }),
+            ..LoadVerdict::default()
+        };
+        let of = |name: &str, by_load: Vec<LoadVerdict>| ProfileVerdict {
+            name: name.to_owned(),
+            title: name.to_owned(),
+            by_load,
+            ..ProfileVerdict::default()
+        };
+        let passes = Outcome::WithRemedy;
+        let uses = [
+            of(
+                "both",
+                vec![
+                    under("idle", passes, first.name),
+                    under("busy", passes, first.name),
+                ],
+            ),
+            of(
+                "one",
+                vec![
+                    under("idle", passes, first.name),
+                    under("busy", Outcome::Fail, first.name),
+                ],
+            ),
+            of("other", vec![under("idle", passes, second.name)]),
+        ];
+        assert_eq!(
+            passes_with(&uses, first.words.how).as_deref(),
+            Some("both at rest, under busy load; one at rest")
+        );
+        assert_eq!(
+            passes_with(&uses, second.words.how).as_deref(),
+            Some("other at rest")
+        );
+        assert_eq!(passes_with(&uses[..0], first.words.how), None);
+        assert_eq!(passes_with(&uses, "something else"), None);
+    }
 }

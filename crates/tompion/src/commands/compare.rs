@@ -11,6 +11,7 @@ use tompion_assess::compare::{
     Figure, Judgement, Settings, Side, Undecided, beside, compare as held, differences, leave_out,
     mismatches,
 };
+use tompion_model::RunRecord;
 use tompion_report::{CompareView, compare_json, compare_text};
 use tompion_store::{Run, UserRuns};
 
@@ -210,7 +211,7 @@ fn sides(runs: &[&str], by: Option<&str>) -> anyhow::Result<Vec<Side>> {
 struct Opening {
     /// Names of runs by where they lie.
     places: HashMap<PathBuf, String>,
-    /// Names of runs by their ids.
+    /// Names of runs by their ids, and by the checksums of their records.
     named: HashMap<String, String>,
 }
 
@@ -226,13 +227,15 @@ impl Opening {
             };
             anyhow::bail!("{what}: it would be compared with itself; `tompion runs` lists others");
         }
-        let id = run.record().run_id.clone();
-        let copied = id.and_then(|id| self.named.insert(id, name.to_owned()));
-        if let Some(first) = copied {
-            anyhow::bail!(
-                "{name} is a copy of {first}: both have the same run_id, so that one measurement would be \
-                 compared with itself"
-            );
+        let id = run.record().run_id.as_deref().map(canonical);
+        let marks = id.into_iter().chain([run.sha256().to_owned()]);
+        for (mark, what) in marks.zip(marks_in_words(run.record())) {
+            if let Some(first) = self.named.insert(mark, name.to_owned()) {
+                anyhow::bail!(
+                    "{name} is a copy of {first}: both have the same {what}, so that one measurement would be \
+                     compared with itself"
+                );
+            }
         }
         anyhow::ensure!(
             !run.record().trials.is_empty(),
@@ -244,6 +247,19 @@ impl Opening {
         );
         Ok(run)
     }
+}
+
+/// What a copy of a run has in common with it.
+fn marks_in_words(record: &RunRecord) -> impl Iterator<Item = &'static str> {
+    let id = record.run_id.as_ref().map(|_| "run_id");
+    id.into_iter().chain(["run.json"])
+}
+
+/// An id as others may write it, too: in capitals, in braces.
+fn canonical(id: &str) -> String {
+    let id = id.trim().trim_start_matches("urn:uuid:");
+    let id = id.trim_matches(['{', '}']).to_lowercase();
+    id.replace('-', "")
 }
 
 /// A side of several runs, with what these differ in.

@@ -257,8 +257,8 @@ fn platforms(options: &LabPlatformsOptions) -> exit::Result {
     Ok(0)
 }
 
-/// The longest plan. A stranger's may be a link to a file without end.
-const PLAN_BYTES: u64 = 4 << 20;
+/// The longest plan. A stranger's may be a link to a file without end, and what it is parsed to may take five hundred times its size.
+const PLAN_BYTES: u64 = 1 << 18;
 
 /// The plan in `file`; where it is none, its mistakes are told, a line each.
 fn read(file: &Path) -> anyhow::Result<Option<(String, LabPlan)>> {

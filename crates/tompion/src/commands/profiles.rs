@@ -16,7 +16,7 @@ use super::given_file::text_of;
 use crate::exit;
 
 /// More than anybody writes.
-const MOST_BYTES: u64 = 1 << 20;
+const MOST_BYTES: u64 = 1 << 18;
 
 /// The profiles in a file. `None` where it has mistakes, each of which has been printed with its place.
 ///
@@ -428,6 +428,40 @@ mod tests {
             line.contains("FAIL") && line.contains("under network"),
             "{line}"
         );
+    }
+
+    #[test]
+    fn of_too_few_samples_no_figure_is_told() {
+        let voip = built_in().iter().find(|p| p.name == "voip").unwrap();
+        let line = |as_it_is: Outcome, samples: u64| {
+            let judged = LoadVerdict {
+                load: "idle".to_owned(),
+                outcome: as_it_is,
+                as_it_is,
+                limit_ns: 5e6,
+                quantile: 0.999,
+                estimate_ns: 8.68e6,
+                samples,
+                ..LoadVerdict::default()
+            };
+            let verdict = ProfileVerdict {
+                name: "voip".to_owned(),
+                outcome: as_it_is,
+                as_it_is,
+                by_load: vec![judged],
+                ..ProfileVerdict::default()
+            };
+            Required::of("voip").in_a_line(&verdict, voip, &["idle"], false)
+        };
+        let failed = line(Outcome::Fail, 40);
+        assert!(
+            failed.contains("p99.9 above 5.00 ms under idle"),
+            "{failed}"
+        );
+        let open = line(Outcome::Inconclusive, 40);
+        assert!(open.contains("p99.9 not known under idle"), "{open}");
+        let enough = line(Outcome::Fail, 4_000);
+        assert!(enough.contains("p99.9 8.68 ms under idle"), "{enough}");
     }
 
     #[test]

@@ -437,6 +437,28 @@ fn a_use_is_judged_at_its_own_period_or_not_at_all() {
 }
 
 #[test]
+fn it_is_known_before_whether_a_use_has_a_sleep_that_judges_it() {
+    let is_judged = |name: &str, targets: &[u64]| {
+        let profile = profiles().iter().find(|p| p.name == name).unwrap();
+        is_judged_at(profile, targets.iter().copied())
+    };
+    // 1.33 ms, within a factor of two.
+    for (targets, want) in [
+        (&[1_000_000][..], true),
+        (&[100_000, 2_000_000], true),
+        (&[100_000, 3_000_000], false),
+        (&[600_000], false),
+        // Shorter than all of them: the shortest one tells.
+        (&[3_000_000, 20_000_000], true),
+    ] {
+        assert_eq!(is_judged("audio-48k-64", targets), want, "{targets:?}");
+    }
+    // Twelve hundred nanoseconds are judged by whatever sleep there is.
+    assert!(is_judged("pacing-10g", &[12_000]));
+    assert!(!is_judged("voip", &[1_000_000]));
+}
+
+#[test]
 fn what_is_too_slow_at_a_longer_period_fails_at_a_shorter_one() {
     let cells = [
         slacked("default", "40us", 55_000),

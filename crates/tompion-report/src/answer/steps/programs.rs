@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use tompion_assess::blame::Culprit;
 
 use super::super::lines::cut;
-use super::{Kind, Mends, Shown, Step, places};
+use super::{Kind, Mends, Shown, Step, is_plain, places};
 use crate::data::ReportData;
 
 pub(super) static ENTRY: Kind = Kind { steps };
@@ -54,7 +54,7 @@ fn steps(_: &ReportData, shown: &[Shown<'_>]) -> Vec<Step> {
         };
         let renice = renice(&others);
         let what = format!(
-            "{who}: {renice} (chrt -o -p 0 PID where it runs in real time), or taskset -cp CPUS PID to keep it on other CPUs; or limit it, \
+            "{who}: {renice} (chrt -a -o -p 0 PID where it runs in real time), or taskset -acp CPUS PID to keep it on other CPUs; or limit it, \
              systemctl set-property UNIT CPUQuota=20%{last}; then check again"
         );
         let short = format!("{}: {renice}", few(&others));
@@ -70,21 +70,20 @@ fn steps(_: &ReportData, shown: &[Shown<'_>]) -> Vec<Step> {
     step.into_iter().collect()
 }
 
-/// What gives others the CPU before these. Their names are those of processes, which anybody chooses: what a shell would act on
-/// is in none.
+/// What gives others the CPU before these, of whose threads each has a nice value of its own. Anybody chooses what a process is
+/// called.
 fn renice(names: &[&str]) -> String {
     let of = names
         .iter()
         .map(|name| name.strip_prefix("children of ").unwrap_or(name));
-    let is_plain = |name: &&str| {
-        let mut all = name.chars();
-        !name.is_empty() && all.all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c))
-    };
-    let mut plain: Vec<&str> = of.filter(is_plain).take(NAMED).collect();
+    let mut plain: Vec<&str> = of.filter(|name| is_plain(name)).take(NAMED).collect();
     plain.dedup();
     match &plain[..] {
-        [] => "renice -n 19 -p PID".to_owned(),
-        plain => format!("renice -n 19 -p $(pgrep -x '{}')", plain.join("|")),
+        [] => "renice -n 19 $(ls /proc/PID/task)".to_owned(),
+        plain => format!(
+            "renice -n 19 $(pgrep -x '{}' | xargs -I% ls /proc/%/task)",
+            plain.join("|")
+        ),
     }
 }
 
@@ -94,5 +93,27 @@ fn few(names: &[&str]) -> String {
         [] => "other programs".to_owned(),
         [one] => cut(one, NAME),
         [first, ..] => format!("{} and others", cut(first, NAME)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_names_that_a_command_cannot_have_none_stands_in_it() {
+        let of = |names: &[&str]| renice(names);
+        let whom =
+            |names: &str| format!("renice -n 19 $(pgrep -x '{names}' | xargs -I% ls /proc/%/task)");
+        assert_eq!(of(&["cc1", "rustc", "sh"]), whom("cc1|rustc"));
+        assert_eq!(of(&["children of make", "make", "sh"]), whom("make"));
+        for hostile in ["", "-v", "a b", "'; reboot; '", "$(reboot)", "a|b", "a\nb"] {
+            assert_eq!(
+                of(&[hostile]),
+                "renice -n 19 $(ls /proc/PID/task)",
+                "{hostile:?}"
+            );
+            assert_eq!(of(&[hostile, "sh"]), whom("sh"), "{hostile:?}");
+        }
     }
 }

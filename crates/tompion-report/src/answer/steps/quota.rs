@@ -3,7 +3,7 @@
 use tompion_assess::blame::Culprit;
 use tompion_model::Environment;
 
-use super::{Kind, Mends, Shown, Step, places};
+use super::{Kind, Mends, Shown, Step, is_plain, places};
 use crate::data::ReportData;
 
 pub(super) static ENTRY: Kind = Kind { steps };
@@ -29,19 +29,18 @@ fn steps(data: &ReportData, shown: &[Shown<'_>]) -> Vec<Step> {
     step.into_iter().collect()
 }
 
-/// Lifts the quota, where it is known who sets it. A command that people type has nothing in it that a shell would act on: a run
-/// may come from anywhere.
+/// Lifts the quota, where it is known who sets it.
 fn command(environment: &Environment) -> Option<String> {
     if environment.container.kind.is_some() {
         return None;
     }
     let group = environment.cgroup.limiting.as_deref()?;
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._@:-".contains(c);
-    let is_group = group.starts_with("/sys/fs/cgroup/") && !group.contains("..");
-    if !is_group || !group.chars().all(is_plain) || group.len() > LONGEST {
+    let name = group.strip_prefix("/sys/fs/cgroup/")?;
+    let is_up = |part: &str| part.is_empty() || part == "..";
+    if !name.split('/').all(|part| is_plain(part) && !is_up(part)) || group.len() > LONGEST {
         return None;
     }
-    let name = group.rsplit('/').next()?;
+    let name = name.rsplit('/').next()?;
     let is_unit = [".service", ".scope", ".slice"]
         .iter()
         .any(|kind| name.ends_with(kind));
@@ -82,6 +81,7 @@ mod tests {
             "/sys/fs/cgroup/a;reboot",
             "/sys/fs/cgroup/$(reboot)",
             "/sys/fs/cgroup/a b",
+            "/sys/fs/cgroup/a/-x.service",
             "/sys/fs/cgroup/../../../etc/x",
             "/etc/cron.d",
         ] {

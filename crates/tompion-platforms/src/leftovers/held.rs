@@ -1,0 +1,56 @@
+//! A lab at work holds its directory: whoever cleans up behind dead ones sees that, whatever his namespace calls processes and
+//! tells of their time.
+
+use std::fs::{self, DirBuilder, File};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::io::{Errno, retry_on_intr};
+
+/// How often a directory is made anew that somebody takes away before it is held.
+const TRIES: usize = 100;
+
+/// A directory that is held until this is dropped, or the process ends.
+#[derive(Debug)]
+pub(super) struct Held(#[expect(dead_code, reason = "held as long as it is open")] File);
+
+impl Held {
+    /// Makes a directory that is the caller's alone, and holds it; one process may do so more than once.
+    ///
+    /// # Errors
+    /// Whatever the system refuses.
+    pub(super) fn make(path: &Path) -> io::Result<Self> {
+        for _ in 0..TRIES {
+            DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+            let directory = match open(path) {
+                Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
+                opened => opened?,
+            };
+            // Where that is refused its process is known by its number.
+            let _ = retry_on_intr(|| flock(&directory, FlockOperation::LockShared));
+            // Who cleaned up may have held it before, and removed it.
+            let (held, there) = (directory.metadata()?, fs::symlink_metadata(path));
+            if there.is_ok_and(|there| (there.dev(), there.ino()) == (held.dev(), held.ino())) {
+                return Ok(Self(directory));
+            }
+        }
+        Err(io::Error::other("it is taken away again and again"))
+    }
+
+    /// Holds a directory against all others; nothing where somebody holds it.
+    pub(super) fn alone(path: &Path) -> Option<Self> {
+        let directory = open(path).ok()?;
+        let locked = flock(&directory, FlockOperation::NonBlockingLockExclusive);
+        (locked != Err(Errno::WOULDBLOCK)).then_some(Self(directory))
+    }
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW;
+    File::options()
+        .read(true)
+        .custom_flags(flags.bits().cast_signed())
+        .open(path)
+}
