@@ -121,7 +121,7 @@ class DefaultRun:
 
     # How long it measures, and the longest that it may take.
     USUAL = ["--all", "--verbose", "--loads", "idle,cpu,network"]
-    OPTIONS, LONGEST_S = (USUAL, 90) if "TOMPION_LONG" in os.environ else ([*USUAL, "--duration", "30s"], 40)
+    OPTIONS, LONGEST_S = (USUAL, 90) if "TOMPION_LONG" in os.environ else ([*USUAL, "--duration", "20s"], 30)
 
     def __init__(self, directory):
         self.directory = directory / "run"

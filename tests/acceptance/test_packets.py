@@ -629,6 +629,10 @@ def test_an_interval_that_cannot_be_held_is_told_with_the_least_that_was():
         (["127.0.0.1", "--port", "{closed}", "--count", "3", "--timeout", "200ms"], "no reply from .*Connection refused"),
         (["127.0.0.1", "--size", "50"], "a probe has 72 to "),
         (["127.0.0.1", "--icmp", "--size", "20"], "a probe has 44 to "),
+        (["127.0.0.1:862"], "127.0.0.1:862: .*; its port is named with --port"),
+        (["[::1]:862"], ".*; its port is named with --port"),
+        (["127.0.0.1", "--port", "0"], "0 is not in 1"),
+        (["127.0.0.1", "--ttl", "0"], "0 is not in 1"),
         (["127.0.0.1", "--count", "0"], "no probes measure nothing"),
         (["127.0.0.1", "--interval", "0s"], "out of range"),
         (["127.0.0.1", "--key", "/nonexistent"], "/nonexistent"),
@@ -648,6 +652,20 @@ def test_what_is_wrong_is_said_in_one_line(options, told):
         assert json.loads(done.stdout)["answered"] == 0
     else:
         assert not done.stdout, done.stdout
+
+
+def test_what_was_ended_before_its_time_says_so():
+    with reflecting() as (_, port, _):
+        assert ping(port, "--count", 3)["interrupted"] is False
+        for hosts in (["127.0.0.1"], ["127.0.0.1", "127.0.0.2"]):
+            sender = subprocess.Popen([TOMPION, "ping", *hosts, "--port", str(port), "--json", "--count", "9000", "--interval", "10ms"],
+                                      stdout=subprocess.PIPE, text=True)
+            time.sleep(1)
+            sender.send_signal(signal.SIGINT)
+            told = json.loads(sender.communicate(timeout=30)[0])
+            assert sender.returncode == 130
+            of_all = told.get("targets", [told])
+            assert len(of_all) == len(hosts) and all(of["interrupted"] and of["sent"] < 9000 for of in of_all), told
 
 
 def test_replies_that_all_come_too_late_are_none():

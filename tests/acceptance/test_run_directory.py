@@ -33,6 +33,22 @@ def ended_in_order(run):
     return record["status"] in ("complete", "time-limit") and len(record["trials"]) > 0
 
 
+def test_what_is_written_is_for_whom_the_users_mask_says(tmp_path):
+    def modes(mask):
+        place = tmp_path / mask
+        place.mkdir()
+        run = place / "run"
+        script = f'umask {mask}; "$0" measure read-cost --duration 500ms --methods rdtsc --quiet --out {run} && '
+        script += f'"$0" report {run} --quiet && "$0" report {run} --format md --out {place}/ticket.md'
+        subprocess.run(["sh", "-c", script, TOMPION], check=True, timeout=120)
+        written = [place / "ticket.md", run / "report.html", run / "run.json", *run.glob("*.parquet")]
+        assert len(written) >= 4
+        return {oct(file.stat().st_mode & 0o777) for file in written}
+
+    assert modes("077") == {"0o600"}
+    assert modes("022") == modes("000") == {"0o644"}
+
+
 def test_of_checks_on_one_directory_one_goes_on(tmp_path):
     ended = at_once(4, "check", *SHORT, "--quiet", "--out", tmp_path / "r", cwd=tmp_path)
     assert sorted(status for _, status in ended) == [0, 1, 1, 1], ended

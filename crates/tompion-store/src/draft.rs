@@ -6,7 +6,7 @@ use std::io::{self, Seek};
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, fchmod, linkat, openat, renameat, unlinkat};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, fchmod, fstat, linkat, openat, renameat, unlinkat};
 use rustix::io::Errno;
 
 use super::directory::Directory;
@@ -24,25 +24,26 @@ pub(super) struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    pub(super) fn begin(home: &'a Directory) -> io::Result<Self> {
-        let private = Mode::from_raw_mode(0o600);
+    /// Of this mode, less what the process's mask takes.
+    pub(super) fn begin(home: &'a Directory, mode: Mode) -> io::Result<Self> {
         let flags = OFlags::RDWR | OFlags::CLOEXEC;
-        match openat(home, ".", flags | OFlags::TMPFILE, private) {
+        match openat(home, ".", flags | OFlags::TMPFILE, mode) {
             Ok(file) => Ok(Self {
                 home,
                 file: file.into(),
                 temporary: None,
             }),
             // No such thing here: an old kernel, or a file system that cannot.
-            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT | Errno::INVAL) => Self::named(home),
+            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT | Errno::INVAL) => {
+                Self::named(home, mode)
+            }
             Err(e) => Err(e.into()),
         }
     }
 
-    fn named(home: &'a Directory) -> io::Result<Self> {
+    fn named(home: &'a Directory, mode: Mode) -> io::Result<Self> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         const MOST: u32 = 1000;
-        let private = Mode::from_raw_mode(0o600);
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let mut opened = Err(Errno::EXIST);
         let mut name = String::new();
@@ -50,7 +51,7 @@ impl<'a> Draft<'a> {
         for _ in 0..MOST {
             let number = NUMBER.fetch_add(1, Ordering::Relaxed);
             name = format!("{TEMPORARY}{}-{number}", std::process::id());
-            opened = openat(home, &*name, flags | OFlags::NOFOLLOW, private);
+            opened = openat(home, &*name, flags | OFlags::NOFOLLOW, mode);
             if !matches!(opened, Err(Errno::EXIST)) {
                 break;
             }
@@ -119,10 +120,11 @@ impl<'a> Draft<'a> {
 
     /// The same content under a temporary name, where files cannot be named later.
     fn copy(&mut self) -> io::Result<Self> {
-        let mut named = Self::named(self.home)?;
+        let mode = Mode::from_raw_mode(fstat(&self.file)?.st_mode & 0o777);
+        let mut named = Self::named(self.home, mode & Mode::from_raw_mode(0o600))?;
         self.file.rewind()?;
         io::copy(&mut self.file, &mut named.file)?;
-        fchmod(&named.file, Mode::from_raw_mode(0o644))?;
+        fchmod(&named.file, mode)?;
         named.file.sync_all()?;
         Ok(named)
     }
@@ -140,7 +142,7 @@ impl Drop for Draft<'_> {
 impl Directory {
     /// A file without a name: it vanishes with the process that has it open.
     pub(super) fn nameless(&self) -> io::Result<File> {
-        let draft = Draft::begin(self)?;
+        let draft = Draft::begin(self, Mode::from_raw_mode(0o600))?;
         draft.file.try_clone()
     }
 }
@@ -159,6 +161,8 @@ mod tests {
     use std::fs;
     use std::io::Write;
 
+    const USUAL: Mode = Mode::from_raw_mode(0o644);
+
     #[test]
     fn a_draft_is_whole_before_it_has_a_name_where_it_can_be_linked_or_not() {
         let d = tempfile::tempdir().unwrap();
@@ -168,9 +172,9 @@ mod tests {
             .into_iter()
             .enumerate()
         {
-            let mut draft = begin(&home).unwrap();
+            let mut draft = begin(&home, USUAL).unwrap();
             draft.file.write_all(&[number as u8]).unwrap();
-            drop(begin(&home).unwrap());
+            drop(begin(&home, USUAL).unwrap());
             match number {
                 2 => draft.copy().unwrap().take_its_name(name).unwrap(),
                 _ => draft.take_its_name(name).unwrap(),
@@ -184,13 +188,13 @@ mod tests {
                 .join(format!("{TEMPORARY}{}-{n}", std::process::id()))
         };
         (0..50).for_each(|n| fs::write(taken(n), "").unwrap());
-        drop(Draft::named(&home).unwrap());
+        drop(Draft::named(&home, USUAL).unwrap());
         assert_eq!(left(d.path()), 50);
         (0..50).for_each(|n| fs::remove_file(taken(n)).unwrap());
         // What a process left that was killed between the two steps goes with the next.
         let short = format!("{TEMPORARY}{:08x}", crc32fast::hash(b"file"));
         fs::write(d.path().join(short), "left").unwrap();
-        let mut draft = Draft::begin(&home).unwrap();
+        let mut draft = Draft::begin(&home, USUAL).unwrap();
         draft.file.write_all(b"new").unwrap();
         draft.take_its_name(name).unwrap();
         assert_eq!(fs::read(d.path().join("file")).unwrap(), b"new");

@@ -93,7 +93,7 @@ pub fn open_anew(path: &Path) -> io::Result<File> {
                 unlinkat(&spot.directory, &spot.name, AtFlags::empty())?;
             }
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-            let mode = Mode::from_raw_mode(0o644);
+            let mode = Mode::from_raw_mode(USUAL);
             Ok(openat(&spot.directory, &spot.name, flags | OFlags::NOFOLLOW, mode)?.into())
         }
     }
@@ -254,6 +254,13 @@ impl Directory {
         Ok(written.expect("filled"))
     }
 
+    /// The mode of the regular file of this name, if there is one.
+    fn mode_of(&self, name: &OsStr) -> Option<u32> {
+        let found = self.find(name).ok()??;
+        let is_file = FileType::from_raw_mode(found.st_mode) == FileType::RegularFile;
+        is_file.then_some(found.st_mode & 0o777)
+    }
+
     /// Writes the file `name` of this directory, which messages call `path`.
     fn write_as<T, E: From<Error>>(
         &self,
@@ -261,16 +268,20 @@ impl Directory {
         name: &OsStr,
         fill: impl FnOnce(&mut (dyn Write + Send)) -> std::result::Result<T, E>,
     ) -> std::result::Result<T, E> {
-        let mut draft = Draft::begin(self).map_err(Error::io(path, "creating"))?;
+        // What somebody made his alone stays that; others may change it in no case.
+        let kept = self.mode_of(name).map(|mode| mode & USUAL);
+        let mode = Mode::from_raw_mode(kept.map_or(USUAL, |mode| mode & 0o600));
+        let mut draft = Draft::begin(self, mode).map_err(Error::io(path, "creating"))?;
         let filled = {
             let mut buffered = BufWriter::new(&mut draft.file);
             let filled = fill(&mut buffered)?;
             buffered.flush().map_err(Error::io(path, "writing"))?;
             filled
         };
-        // A run is for its user's usual readers, whatever the umask.
-        fchmod(&draft.file, Mode::from_raw_mode(0o644))
-            .map_err(|e| Error::io(path, "setting permissions")(e.into()))?;
+        if let Some(mode) = kept {
+            fchmod(&draft.file, Mode::from_raw_mode(mode))
+                .map_err(|e| Error::io(path, "setting permissions")(e.into()))?;
+        }
         draft.file.sync_all().map_err(Error::io(path, "syncing"))?;
         draft
             .take_its_name(name)
@@ -279,6 +290,9 @@ impl Directory {
         Ok(filled)
     }
 }
+
+/// The mode of a file, less what the process's mask takes.
+const USUAL: u32 = 0o644;
 
 struct Counted<'a> {
     out: &'a mut (dyn Write + Send),
@@ -362,6 +376,25 @@ mod tests {
         assert!(error.contains("No space left"), "{error}");
         let d = tempfile::tempdir().unwrap();
         assert!(put(d.path(), "x").is_err());
+    }
+
+    #[test]
+    fn what_is_its_users_alone_stays_that() {
+        let d = tempfile::tempdir().unwrap();
+        let file = d.path().join("file");
+        let mode = || fs::metadata(&file).unwrap().permissions().mode() & 0o777;
+        for (before, after) in [
+            (0o600, 0o600),
+            (0o640, 0o640),
+            (0o666, 0o644),
+            (0o777, 0o644),
+        ] {
+            fs::write(&file, "old").unwrap();
+            fs::set_permissions(&file, fs::Permissions::from_mode(before)).unwrap();
+            put(&file, "new").unwrap();
+            assert_eq!(mode(), after, "{before:o}");
+            assert_eq!(fs::read_to_string(&file).unwrap(), "new");
+        }
     }
 
     #[test]

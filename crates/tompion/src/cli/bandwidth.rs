@@ -50,7 +50,7 @@ pub struct BandwidthOptions {
     pub command: Option<BandwidthCommand>,
 
     /// UDP port of the reflector
-    #[arg(short, long, value_name = "PORT", default_value_t = 862)]
+    #[arg(short, long, value_name = "PORT", default_value_t = 862, value_parser = clap::value_parser!(u16).range(1..))]
     pub port: u16,
 
     #[command(flatten)]

@@ -44,7 +44,7 @@ pub struct PingOptions {
     pub icmp: bool,
 
     /// UDP port of the reflector
-    #[arg(short, long, value_name = "PORT", default_value_t = 862)]
+    #[arg(short, long, value_name = "PORT", default_value_t = 862, value_parser = clap::value_parser!(u16).range(1..))]
     pub port: u16,
 
     #[command(flatten)]
@@ -92,7 +92,7 @@ pub struct PingOptions {
     pub policy: tompion_time::sleep::Policy,
 
     /// TTL or hop limit of probes
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
     pub ttl: Option<u8>,
 
     /// DSCP of probes, 0 to 63

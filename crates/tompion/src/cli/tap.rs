@@ -47,7 +47,7 @@ pub struct TapOptions {
     pub host: Vec<String>,
 
     /// UDP port of the reflector, either way
-    #[arg(short, long, value_name = "PORT", default_value_t = 862)]
+    #[arg(short, long, value_name = "PORT", default_value_t = 862, value_parser = clap::value_parser!(u16).range(1..))]
     pub port: u16,
 
     /// Capture ICMP echo alone

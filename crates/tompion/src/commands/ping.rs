@@ -75,7 +75,10 @@ pub fn ping(options: &PingOptions) -> exit::Result {
     let is_answered = |p: Probe| p.outcome == Outcome::Answered;
     if measured.tally.sent == 0 || !measured.packets.probes().any(is_answered) {
         if options.output.json && measured.tally.sent > 0 {
-            output::print_json(&told(host, &settings, &measured, None, None))?;
+            output::print_json(&Told {
+                interrupted: is_interrupted,
+                ..told(host, &settings, &measured, None, None)
+            })?;
         }
         held?;
         return Ok(exit::INTERRUPTED);
@@ -88,6 +91,7 @@ pub fn ping(options: &PingOptions) -> exit::Result {
     let of_both = one_way.as_ref().and_then(|found| found.as_ref().ok());
     let tcp = tcp.map(TcpBeside::finish).transpose();
     let told = Told {
+        interrupted: is_interrupted,
         load: load.as_ref(),
         tcp: tcp.as_ref().ok().and_then(Option::as_ref),
         ..told(host, &settings, &measured, tapped.as_ref(), of_both)
@@ -358,6 +362,8 @@ struct Told<'a> {
     transmit_stamps: &'static str,
     receive_stamps: &'static str,
     tap: Option<TapTold<'a>>,
+    /// Whether it was ended before its time.
+    interrupted: bool,
     /// Where it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     one_way: Option<&'a OneWay>,
@@ -422,6 +428,7 @@ fn told<'a>(
             ReceiveStamps::User { .. } => "user",
         },
         tap: tapped.map(TapTold::of),
+        interrupted: false,
         one_way,
         load: None,
         tcp: None,

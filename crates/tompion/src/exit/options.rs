@@ -1,6 +1,7 @@
 //! Which option of the command line an error of a library is about: libraries have none.
 
 use tompion_bandwidth::BandwidthError;
+use tompion_packets::PacketError;
 use tompion_run::Purpose;
 use tompion_store::Error as StoreError;
 
@@ -9,6 +10,9 @@ pub(super) fn around(error: &anyhow::Error) -> (String, &'static str) {
     let run = error.downcast_ref::<tompion_run::Error>();
     if let Some(bandwidth) = error.downcast_ref() {
         return (String::new(), of_bandwidth(bandwidth));
+    }
+    if let Some(packets) = error.downcast_ref() {
+        return (String::new(), of_packets(packets));
     }
     if let Some(store) = of_store(error) {
         return (String::new(), of_place(store));
@@ -35,6 +39,21 @@ fn of_bandwidth(error: &BandwidthError) -> &'static str {
         BandwidthError::OutOfTime { .. } => "; give it more by --max-time",
         _ => "",
     }
+}
+
+fn of_packets(error: &PacketError) -> &'static str {
+    match error {
+        PacketError::NoSuchHost { host, .. } if has_port(host) => "; its port is named with --port",
+        _ => "",
+    }
+}
+
+/// Whether a port stands behind a name or an address, as other programs take it.
+fn has_port(host: &str) -> bool {
+    let parts = host.rsplit_once(':');
+    parts.is_some_and(|(name, port)| {
+        (!name.contains(':') || name.ends_with(']')) && port.parse::<u16>().is_ok()
+    })
 }
 
 /// What the store says, whoever passes it on.

@@ -68,10 +68,11 @@ pub fn several(options: &PingOptions) -> exit::Result {
             Err(why) => failed = failed.or(Some((host, why))),
         }
     }
+    let is_interrupted = interrupted.load(Relaxed);
     if !measured.is_empty() {
-        tell(options, &measured)?;
+        tell(options, &measured, is_interrupted)?;
     }
-    if interrupted.load(Relaxed) {
+    if is_interrupted {
         return Ok(exit::INTERRUPTED);
     }
     match failed {
@@ -115,13 +116,18 @@ struct All<'a> {
     common: InCommon,
 }
 
-fn tell(options: &PingOptions, measured: &[(&String, &Settings, Measured)]) -> anyhow::Result<()> {
+fn tell(
+    options: &PingOptions,
+    measured: &[(&String, &Settings, Measured)],
+    is_interrupted: bool,
+) -> anyhow::Result<()> {
     if options.output.quiet && !options.output.json {
         return Ok(());
     }
-    let targets = measured
-        .iter()
-        .map(|(host, settings, of)| told(host, settings, of, None, None));
+    let targets = measured.iter().map(|(host, settings, of)| Told {
+        interrupted: is_interrupted,
+        ..told(host, settings, of, None, None)
+    });
     let packets: Vec<&Packets> = measured.iter().map(|(.., of)| &of.packets).collect();
     let interval = measured
         .first()
