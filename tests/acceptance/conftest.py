@@ -121,7 +121,7 @@ class DefaultRun:
 
     # How long it measures, and the longest that it may take.
     USUAL = ["--all", "--verbose", "--loads", "idle,cpu,network"]
-    OPTIONS, LONGEST_S = (USUAL, 90) if "TOMPION_LONG" in os.environ else ([*USUAL, "--duration", "20s"], 30)
+    OPTIONS, LONGEST_S = (USUAL, 90) if "TOMPION_LONG" in os.environ else ([*USUAL, "--duration", "30s"], 40)
 
     def __init__(self, directory):
         self.directory = directory / "run"
@@ -188,6 +188,9 @@ CONCURRENT = {
     "test_stepped_clock": "all",
     # Keys, refusals and strangers; no time below seconds is asked for.
     "test_peer": "all",
+    # In virtual time, and figures of what others printed.
+    "test_bandwidth": ["virtual_time"],
+    "test_bench_bandwidth": "all",
     "test_redact": "all",
     # A daemon is waited for.
     "test_time_keeping": "all",
@@ -349,6 +352,8 @@ ALONE = {
     "test_a_load_works_between_two_rests_and_the_clock_has_a_line_through_these",
     "test_at_a_high_rate_no_probe_and_no_stamp_is_lost",
     "test_what_is_left_beside_others_is_found",
+    # A far end that answers each packet with thousands.
+    "test_a_far_end_that_is_none_is_told_in_time",
 }
 
 # Those that lean on a quiet machine and leave it one, since they sleep nearly all the time: by
@@ -366,9 +371,8 @@ SLEEPING = {
     "test_leaving_a_throttled_group_is_found_to_help_and_the_process_comes_back",
     "test_a_stopped_process_shows_as_one_row_of_that_length",
     "test_both_forms_keep_long_periods_and_tell_their_figures",
-    # Two far ends that answer for seconds what is wrong, and one that is asked by its replies.
+    # One that is asked by its replies.
     "test_what_cannot_be_is_told_in_one_line",
-    "test_a_far_end_that_is_none_is_told_in_time",
     "test_a_reflector_that_remembers_nothing_serves_by_its_replies",
     # A paced sender that is not held up.
     "test_iperf3_paced_udp",
@@ -385,7 +389,6 @@ SLEEPING_FILES = {
     "test_testbed",
     "test_lab_network",
     "test_bandwidth",
-    "test_bench_bandwidth",
 }
 
 

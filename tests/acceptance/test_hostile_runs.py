@@ -4,11 +4,15 @@ import json
 import os
 import shutil
 import stat
+import subprocess
+import sys
 import tarfile
+import tempfile
 import zlib
+from pathlib import Path
 
 import pytest
-from conftest import ROOT, tompion
+from conftest import ROOT, TOMPION, tompion
 from run_generator import Trial, write_run
 
 ESCAPES = "\x1b]0;mine\x07\x1b[2J"
@@ -135,6 +139,62 @@ def test_a_file_is_written_through_no_link_of_another_user(run, tmp_path):
     for place in places:
         tompion("report", run, "--format", "md", "--out", tmp_path / place, check=0)
     assert (target / "file").read_text() != "precious" and len(list(target.iterdir())) == 2
+
+
+# Somebody else's process, which shows itself or not.
+ELSEWHERE = """
+import ctypes, os, sys, time
+os.chdir(sys.argv[1])
+os.open(sys.argv[1], os.O_RDONLY)
+os.setuid(65534)
+ctypes.CDLL(None).prctl(4, int(sys.argv[2]), 0, 0, 0)
+print("ready", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="takes root")
+@pytest.mark.parametrize("is_shown", [0, 1])
+def test_a_file_is_written_through_no_link_of_the_kernels_to_where_another_users_process_is(run, tmp_path, is_shown):
+    target = tmp_path / "roots"
+    target.mkdir()
+    process = subprocess.Popen([sys.executable, "-c", ELSEWHERE, target, str(is_shown)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout.readline() == "ready\n"
+        for way in ("cwd", "fd/3", f"task/{process.pid}/cwd"):
+            # A process that does not show itself is root's by the owner of its links.
+            link = Path(f"/proc/{process.pid}/{way}")
+            assert link.samefile(target) and (link.lstat().st_uid == 0) == (not is_shown)
+            done = tompion("report", run, "--format", "md", "--out", link / "ticket.md", check=1)
+            assert "is a link of another user" in done.stderr and done.stderr.count("\n") == 1, done.stderr
+        assert list(target.iterdir()) == []
+    finally:
+        process.kill()
+        process.wait()
+    # One's own lead where they lead.
+    tompion("report", run, "--format", "md", "--out", "/proc/self/cwd/ticket.md", cwd=target, check=0)
+    assert (target / "ticket.md").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="takes root")
+def test_in_a_users_own_namespace_the_kernels_links_lead_where_they_lead(run):
+    """Where the owner of /proc/self is nobody whom the namespace knows."""
+    inside = ["setpriv", "--reuid", "12345", "--clear-groups", "unshare", "--user", "--map-root-user"]
+    if subprocess.run([*inside, "true"], capture_output=True).returncode != 0:
+        pytest.skip("no namespaces of a user's own")
+    # Not where root alone may be.
+    with tempfile.TemporaryDirectory() as directory:
+        place = Path(directory)
+        shutil.copytree(run, place / "run")
+        program = shutil.copy(TOMPION, place / "tompion")
+        subprocess.run(["chown", "-R", "12345", place], check=True)
+        for out in ("/proc/self/fd/1", "/proc/self/cwd/ticket.md", "/proc/thread-self/cwd/other.md"):
+            with (place / "captured").open("w") as captured:
+                done = subprocess.run([*inside, program, "report", "run", "--format", "md", "--out", out],
+                                      cwd=place, stdout=captured, stderr=subprocess.PIPE, text=True, timeout=60)
+            assert done.returncode == 0, (out, done.stderr)
+            written = place / ("captured" if "fd" in out else Path(out).name)
+            assert written.read_text().startswith("#"), out
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="takes root")

@@ -501,7 +501,7 @@ def test_a_plan_is_checked_before_anything_starts(tmp_path):
 @pytest.mark.parametrize(
     "to_enter",
     [
-        ["unshare", "--time", "--boottime", "100000"],
+        ["unshare", "--time", "--fork", "--boottime", "100000"],
         ["unshare", "--pid", "--fork", "--mount-proc"],
         # Where nothing is known of processes at all.
         ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"],

@@ -11,6 +11,7 @@ import struct
 import subprocess
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from conftest import TOMPION, tompion
@@ -654,12 +655,22 @@ def test_what_is_wrong_is_said_in_one_line(options, told):
         assert not done.stdout, done.stdout
 
 
+def catches(pid, number):
+    """Whether a process has a handler for a signal."""
+    [caught] = re.findall(r"^SigCgt:\s*([0-9a-f]+)$", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
+    return bool(int(caught, 16) >> (number - 1) & 1)
+
+
 def test_what_was_ended_before_its_time_says_so():
     with reflecting() as (_, port, _):
         assert ping(port, "--count", 3)["interrupted"] is False
         for hosts in (["127.0.0.1"], ["127.0.0.1", "127.0.0.2"]):
             sender = subprocess.Popen([TOMPION, "ping", *hosts, "--port", str(port), "--json", "--count", "9000", "--interval", "10ms"],
                                       stdout=subprocess.PIPE, text=True)
+            until = time.monotonic() + 20
+            while not catches(sender.pid, signal.SIGINT) and time.monotonic() < until:
+                time.sleep(0.05)
+            # From then on it sends.
             time.sleep(1)
             sender.send_signal(signal.SIGINT)
             told = json.loads(sender.communicate(timeout=30)[0])

@@ -33,7 +33,7 @@ def ended_in_order(run):
     return record["status"] in ("complete", "time-limit") and len(record["trials"]) > 0
 
 
-def test_what_is_written_is_for_whom_the_users_mask_says(tmp_path):
+def test_what_is_new_is_for_whom_the_users_mask_says(tmp_path):
     def modes(mask):
         place = tmp_path / mask
         place.mkdir()

@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, process};
 
-use held::Held;
+use held::{Held, Holder};
 
 pub use cgroups::remove as remove_cgroups;
 pub use workspace::Workspace;
@@ -191,15 +191,24 @@ fn clean_below(base: &Path, way: Way) -> Result<Cleaning, Error> {
         entries => entries.map_err(Error::io(base.display().to_string()))?,
     };
     trust(base)?;
+    // Two that clean up would take one another for labs.
+    let turn = (way != Way::Tell).then(|| Held::wait(base)).transpose();
+    let _turn = turn.map_err(Error::io(base.display().to_string()))?;
     for directory in entries.flatten().map(|entry| entry.path()) {
+        // In another namespace its process may have another number, or none. What it has made is read once nothing is added.
+        let holder = Holder::of(&directory);
         let (owner, made) = read_journal(&directory);
         let Some(owner) = owner else {
             continue;
         };
-        // In another namespace its process may have another number, or none.
-        match Held::alone(&directory).filter(|_| !owner.is_alive()) {
-            Some(_held) => one_lab(&directory, &owner, &made, way, &mut cleaning.found),
-            None => cleaning.at_work.push(owner.pid),
+        match holder {
+            Holder::Gone => {}
+            Holder::Lab => cleaning.at_work.push(owner.pid),
+            Holder::Nobody(_) if owner.is_alive() => cleaning.at_work.push(owner.pid),
+            Holder::Nobody(held) => {
+                one_lab(&directory, &owner, &made, way, &mut cleaning.found);
+                drop(held);
+            }
         }
     }
     Ok(cleaning)

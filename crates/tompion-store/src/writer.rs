@@ -55,9 +55,10 @@ fn random_id() -> Result<String> {
     Ok(id.to_string())
 }
 
-/// Whether a run may be known by this.
-fn is_id(text: &str) -> bool {
-    uuid::Uuid::try_parse(text).is_ok_and(|id| id.to_string() == text)
+/// The id of a run in one form, however it is written; nothing where it is no UUID, or the one of nobody.
+pub fn canonical_id(text: &str) -> Option<String> {
+    let id = uuid::Uuid::try_parse(text).ok()?;
+    (!id.is_nil()).then(|| id.to_string())
 }
 
 /// How trials are brought together and taken apart: by address, so that a program that does
@@ -147,7 +148,7 @@ impl RunWriter {
     }
 
     /// Writes a run again, in another directory, which must be absent or empty; of what it
-    /// holds nothing changes. One without a `run_id` gets one.
+    /// holds nothing changes. One without a `run_id` that is a UUID gets one.
     ///
     /// # Errors
     /// Damage of `run`, and as [`RunWriter::create`] and [`RunWriter::save`]; nothing is left of it then.
@@ -195,8 +196,8 @@ impl RunWriter {
         }
         let to = &mut self.record;
         // One measurement has one name, wherever it is copied to.
-        if let Some(id) = record.run_id.as_deref().filter(|id| is_id(id)) {
-            to.run_id = Some(id.to_owned());
+        if let Some(id) = record.run_id.as_deref().and_then(canonical_id) {
+            to.run_id = Some(id);
         }
         to.notes.clone_from(&record.notes);
         to.throttling.clone_from(&record.throttling);

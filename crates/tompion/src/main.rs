@@ -35,8 +35,8 @@ fn main() -> ExitCode {
         return exit::code(done.map_err(anyhow::Error::from));
     }
     if !tompion_host::has_random_numbers() {
-        let why = "random numbers, which every program needs, cannot be had by getrandom(2) nor from \
-                   /dev/urandom";
+        let why = "random numbers, which every program needs, cannot be had: getrandom(2) fails, and /dev/urandom \
+                   is not there, or not asked after such a failure";
         return exit::code(Err(anyhow::anyhow!(why)));
     }
     let options = match cli::parse() {

@@ -39,11 +39,35 @@ impl Held {
         Err(io::Error::other("it is taken away again and again"))
     }
 
-    /// Holds a directory against all others; nothing where somebody holds it.
-    pub(super) fn alone(path: &Path) -> Option<Self> {
-        let directory = open(path).ok()?;
-        let locked = flock(&directory, FlockOperation::NonBlockingLockExclusive);
-        (locked != Err(Errno::WOULDBLOCK)).then_some(Self(directory))
+    /// Waits for everybody else who holds it.
+    pub(super) fn wait(path: &Path) -> io::Result<Self> {
+        let directory = open(path)?;
+        let _ = retry_on_intr(|| flock(&directory, FlockOperation::LockExclusive));
+        Ok(Self(directory))
+    }
+}
+
+/// Who holds a directory.
+pub(super) enum Holder {
+    /// A lab.
+    Lab,
+    /// Nobody: it is held against labs now, where files can be locked.
+    Nobody(Option<Held>),
+    /// There is none any more.
+    Gone,
+}
+
+impl Holder {
+    pub(super) fn of(path: &Path) -> Self {
+        let directory = match open(path) {
+            Ok(directory) => directory,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Self::Gone,
+            Err(_) => return Self::Nobody(None),
+        };
+        match flock(&directory, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => Self::Lab,
+            Ok(()) | Err(_) => Self::Nobody(Some(Held(directory))),
+        }
     }
 }
 

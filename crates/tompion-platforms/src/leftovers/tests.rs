@@ -11,7 +11,10 @@ fn dead() -> Owner {
 
 /// A lab that holds nothing, as one whose process is gone.
 fn unheld(owner: &Owner, base: &Path, out: &Path) -> Result<Workspace, Error> {
-    Workspace::create_for(owner, base, out, |_| Ok(None))
+    Workspace::create_for(owner, base, out, |directory| {
+        fs::create_dir_all(directory).unwrap();
+        Ok(None)
+    })
 }
 
 /// A lab that went without a word, with a scratch directory that holds something.

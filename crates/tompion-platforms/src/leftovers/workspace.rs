@@ -49,7 +49,7 @@ impl Workspace {
         })
     }
 
-    /// The same for any owner, whose directory is held as `hold` does it.
+    /// The same for any owner, whose directory `hold` makes and holds.
     pub(super) fn create_for(
         owner: &Owner,
         base: &Path,
@@ -72,7 +72,6 @@ impl Workspace {
             left_elsewhere: AtomicBool::new(false),
             _held: held,
         };
-        private(&workspace.directory)?;
         workspace.write(&serde_json::to_string(owner).expect("plain"))?;
         workspace.note(&Made::Directory(workspace.scratch().to_path_buf()))?;
         private(workspace.scratch())?;

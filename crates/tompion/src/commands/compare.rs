@@ -11,9 +11,8 @@ use tompion_assess::compare::{
     Figure, Judgement, Settings, Side, Undecided, beside, compare as held, differences, leave_out,
     mismatches,
 };
-use tompion_model::RunRecord;
 use tompion_report::{CompareView, compare_json, compare_text};
-use tompion_store::{Run, UserRuns};
+use tompion_store::{Run, UserRuns, canonical_id};
 
 use super::run_names::{NEWEST, side_named};
 use crate::cli::CompareOptions;
@@ -227,9 +226,10 @@ impl Opening {
             };
             anyhow::bail!("{what}: it would be compared with itself; `tompion runs` lists others");
         }
-        let id = run.record().run_id.as_deref().map(canonical);
-        let marks = id.into_iter().chain([run.sha256().to_owned()]);
-        for (mark, what) in marks.zip(marks_in_words(run.record())) {
+        let id = run.record().run_id.as_deref().and_then(canonical_id);
+        let of_record = (run.sha256().to_owned(), "run.json");
+        let marks = id.map(|id| (id, "run_id")).into_iter().chain([of_record]);
+        for (mark, what) in marks {
             if let Some(first) = self.named.insert(mark, name.to_owned()) {
                 anyhow::bail!(
                     "{name} is a copy of {first}: both have the same {what}, so that one measurement would be \
@@ -247,19 +247,6 @@ impl Opening {
         );
         Ok(run)
     }
-}
-
-/// What a copy of a run has in common with it.
-fn marks_in_words(record: &RunRecord) -> impl Iterator<Item = &'static str> {
-    let id = record.run_id.as_ref().map(|_| "run_id");
-    id.into_iter().chain(["run.json"])
-}
-
-/// An id as others may write it, too: in capitals, in braces.
-fn canonical(id: &str) -> String {
-    let id = id.trim().trim_start_matches("urn:uuid:");
-    let id = id.trim_matches(['{', '}']).to_lowercase();
-    id.replace('-', "")
 }
 
 /// A side of several runs, with what these differ in.

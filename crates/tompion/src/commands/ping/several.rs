@@ -125,7 +125,7 @@ fn tell(
         return Ok(());
     }
     let targets = measured.iter().map(|(host, settings, of)| Told {
-        interrupted: is_interrupted,
+        interrupted: is_interrupted && of.tally.due < settings.count,
         ..told(host, settings, of, None, None)
     });
     let packets: Vec<&Packets> = measured.iter().map(|(.., of)| &of.packets).collect();
