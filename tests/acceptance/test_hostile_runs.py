@@ -198,6 +198,25 @@ def test_in_a_users_own_namespace_the_kernels_links_lead_where_they_lead(run):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="takes root")
+def test_in_a_namespace_that_knows_no_user_every_link_may_be_anothers(run):
+    inside = ["setpriv", "--reuid", "12345", "--clear-groups", "unshare", "--user"]
+    if subprocess.run([*inside, "true"], capture_output=True).returncode != 0:
+        pytest.skip("no namespaces of a user's own")
+    with tempfile.TemporaryDirectory() as directory:
+        place = Path(directory)
+        shutil.copytree(run, place / "run")
+        program = shutil.copy(TOMPION, place / "tompion")
+        (place / "target").mkdir()
+        (place / "link").symlink_to("target")
+        subprocess.run(["chown", "-R", "12345", place], check=True)
+        os.lchown(place / "link", 3000, 3000)
+        report = [program, "report", "run", "--format", "md", "--out"]
+        done = subprocess.run([*inside, *report, "link/ticket.md"], cwd=place, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 1 and "link is a link of another user" in done.stderr, done.stderr
+        subprocess.run([*inside, *report, "target/ticket.md"], cwd=place, check=True, capture_output=True, timeout=60)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="takes root")
 def test_neither_loads_nor_the_truth_of_a_path_go_through_a_link_of_another_user(tmp_path):
     target = tmp_path / "roots"
     target.mkdir()

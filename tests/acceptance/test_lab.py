@@ -647,10 +647,16 @@ def test_looking_at_a_plan_starts_nothing(tmp_path):
         [[platforms]]
         kind = "cloud-hypervisor"
         program = "no-such-hypervisor"
+        [[platforms]]
+        name = "away"
+        kind = "firecracker"
+        program = "/net/another.machine/firecracker"
     """)
     told = tompion("lab", "plan", plan, check=0).stdout
     assert "ssh:stranger" in told and "not asked" in told and "--probe" in told
     assert "absent: there is no program no-such-hypervisor" in told
+    # A path is not even looked at: an automounter would ask that machine.
+    assert re.search(r"away +.*not asked", told), told
     found = json.loads(tompion("lab", "plan", plan, "--json", check=0).stdout)["platforms"]
     by_level = {p["level"]: p["present"] for p in found}
     assert by_level["ssh:stranger"] is None and by_level["cloud-hypervisor"] is False

@@ -289,11 +289,13 @@ fn find(program: &Path) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-/// Absent where there is no such program.
+/// Absent where there is no such program among those that this user's shell finds. A path is whoever's wrote the plan: looking at
+/// it may have an automounter ask another machine, or wait for one.
 fn at_a_glance(program: &Path, remedy: &str) -> Presence {
-    match find(program) {
-        Some(_) => Presence::NotAsked,
-        None => Presence::Absent(none(program, remedy)),
+    let is_path = program.components().count() > 1;
+    match is_path || find(program).is_some() {
+        true => Presence::NotAsked,
+        false => Presence::Absent(none(program, remedy)),
     }
 }
 

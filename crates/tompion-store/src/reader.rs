@@ -187,12 +187,7 @@ impl Run {
             };
             let listed = listed.and_then(|()| places.take(trial));
             listed.map_err(|why| {
-                // From version 2 on the list has its checksum.
-                let come_of = if self.tables.version > 1 {
-                    WRITTEN_SO
-                } else {
-                    DAMAGED
-                };
+                let come_of = come_of(self.tables.version);
                 let why = format!("trial {i} is listed wrongly: {why}; {come_of}");
                 Error::invalid(&self.path().join(RUN_FILE), why)
             })?;
@@ -540,9 +535,9 @@ impl Tables {
         let mut links = Links::default();
         for file in files {
             if !listed.insert(&file.file) {
-                return Err(wrong_file(directory, file, "twice"));
+                return Err(wrong_file(directory, file, version, "twice"));
             }
-            check_bytes(directory, file, &mut links)?;
+            check_bytes(directory, file, version, &mut links)?;
         }
         let unopened = |f: &FileRef| (f.file.clone(), Mutex::default());
         Ok(Self {
@@ -759,14 +754,28 @@ pub(super) fn side_tables(trial: &Trial) -> impl Iterator<Item = (&str, &TableRe
     all.filter(|(name, _)| !OURS.contains(name))
 }
 
-fn wrong_file(directory: &Directory, file: &FileRef, how: &str) -> Error {
+fn wrong_file(directory: &Directory, file: &FileRef, version: u64, how: &str) -> Error {
     let name = file.file.escape_debug();
-    let why = format!("lists a file `{name}` {how}; {WRITTEN_SO}");
+    let come_of = come_of(version);
+    let why = format!("lists a file `{name}` {how}; {come_of}");
     Error::invalid(&directory.path().join(RUN_FILE), why)
 }
 
 /// Checks the length and the checksum of a file of a finished run.
-fn check_bytes(directory: &Directory, file: &FileRef, links: &mut Links) -> Result<()> {
+/// What comes of a list that cannot be: from version 2 on it has its checksum.
+fn come_of(version: u64) -> &'static str {
+    match version {
+        0 | 1 => DAMAGED,
+        _ => WRITTEN_SO,
+    }
+}
+
+fn check_bytes(
+    directory: &Directory,
+    file: &FileRef,
+    version: u64,
+    links: &mut Links,
+) -> Result<()> {
     let path = directory.path().join(&file.file);
     let is_name = file.file.strip_suffix(".parquet").is_some_and(|stem| {
         stem.split('.').count() <= 2 && stem.split('.').all(limits::is_file_word)
@@ -775,6 +784,7 @@ fn check_bytes(directory: &Directory, file: &FileRef, links: &mut Links) -> Resu
         return Err(wrong_file(
             directory,
             file,
+            version,
             "of a name that no file of a run has",
         ));
     }
@@ -782,6 +792,7 @@ fn check_bytes(directory: &Directory, file: &FileRef, links: &mut Links) -> Resu
         return Err(wrong_file(
             directory,
             file,
+            version,
             &format!("with a wrong checksum: {why}"),
         ));
     }

@@ -18,6 +18,8 @@ use rustix::io::Errno;
 const MOST_LINKS: usize = 40;
 /// The user who may lead everybody anywhere.
 const ROOT: u32 = 0;
+/// The number of users whom a namespace does not know, where the kernel does not tell.
+const USUAL_UNKNOWN: u32 = 65_534;
 /// The inode of /proc itself.
 const TOP_OF_PROC: u64 = 1;
 /// How a part of the way is looked at: neither read, nor waited for, nor followed.
@@ -157,7 +159,7 @@ fn require_own(
     path: impl FnOnce() -> PathBuf,
 ) -> Result<(), Stopped> {
     let user = rustix::process::geteuid().as_raw();
-    let is_own = |uid: u32| uid == user || uid == ROOT;
+    let is_own = |uid: u32| uid == ROOT || uid == user && !is_anybody(user);
     let is_own = match is_of_proc(link) {
         // Those at its top, such as `self`, are the kernel's, whatever a namespace calls its user.
         true if fstat(at)?.st_ino == TOP_OF_PROC => true,
@@ -168,6 +170,15 @@ fn require_own(
         true => Ok(()),
         false => Err(Stopped::OthersLink(path())),
     }
+}
+
+/// Whether a namespace has this number for all users whom it does not know, its own perhaps among them.
+fn is_anybody(user: u32) -> bool {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let unknown = read("/proc/sys/kernel/overflowuid");
+    let unknown = unknown.trim().parse().unwrap_or(USUAL_UNKNOWN);
+    let knows_all = read("/proc/self/uid_map").split_whitespace().nth(2) == Some("4294967295");
+    user == unknown && !knows_all
 }
 
 /// The users, real to effective, of the process of whose directory in /proc, or of a directory in that, this is. Who owns it says

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use tompion_time::os;
 
 use crate::exit;
@@ -29,7 +29,7 @@ pub fn on_signals_call(wake: impl FnOnce() + Send + 'static) -> std::io::Result<
         signal_hook::flag::register_conditional_shutdown(signal, status, Arc::clone(&at_once))?;
         signal_hook::flag::register(signal, Arc::clone(&stop))?;
     }
-    on_hang_up(&stop)?;
+    unless_ignored(SIGHUP, &stop)?;
     // Where a sandbox refuses it a pipe, only the first signal counts.
     let Ok((mut told, tells)) = pipe() else {
         return Ok(stop);
@@ -51,21 +51,23 @@ pub fn on_signals_call(wake: impl FnOnce() + Send + 'static) -> std::io::Result<
     Ok(stop)
 }
 
-/// A flag that SIGINT, SIGTERM or SIGHUP sets, for a command that has to put something
+/// A flag that is set by what ends other programs, but for SIGKILL and faults, for a command that has to put something
 /// back first: however many come, it ends in order.
 pub fn in_order() -> std::io::Result<Arc<AtomicBool>> {
     let stop = Arc::<AtomicBool>::default();
     for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&stop))?;
     }
-    on_hang_up(&stop)?;
+    for signal in [SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2] {
+        unless_ignored(signal, &stop)?;
+    }
     Ok(stop)
 }
 
-/// Sets the flag when the terminal hangs up, too, unless `nohup` has this process go on.
-fn on_hang_up(stop: &Arc<AtomicBool>) -> std::io::Result<()> {
-    if !is_ignored(SIGHUP) {
-        signal_hook::flag::register(SIGHUP, Arc::clone(stop))?;
+/// Sets the flag at this signal, too, unless whoever started this process has it ignored, as `nohup` SIGHUP.
+fn unless_ignored(signal: i32, stop: &Arc<AtomicBool>) -> std::io::Result<()> {
+    if !is_ignored(signal) {
+        signal_hook::flag::register(signal, Arc::clone(stop))?;
     }
     Ok(())
 }

@@ -61,8 +61,15 @@ impl Holder {
     pub(super) fn of(path: &Path) -> Self {
         let directory = match open(path) {
             Ok(directory) => directory,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Self::Gone,
-            Err(_) => return Self::Nobody(None),
+            Err(e) => {
+                return match Errno::from_io_error(&e) {
+                    Some(Errno::NOENT) => Self::Gone,
+                    // No lab's.
+                    Some(Errno::NOTDIR | Errno::LOOP) => Self::Nobody(None),
+                    // Nobody can tell.
+                    _ => Self::Lab,
+                };
+            }
         };
         match flock(&directory, FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) => Self::Lab,
