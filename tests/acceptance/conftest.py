@@ -351,6 +351,8 @@ ALONE = {
     "test_who_held_probes_up_here_is_told",
     "test_a_load_works_between_two_rests_and_the_clock_has_a_line_through_these",
     "test_at_a_high_rate_no_probe_and_no_stamp_is_lost",
+    # That some are late and some are not is planted to a fifth of a second.
+    "test_lost_late_and_repeated_ones_are_counted_and_no_samples",
     "test_what_is_left_beside_others_is_found",
     # A far end that answers each packet with thousands.
     "test_a_far_end_that_is_none_is_told_in_time",
@@ -381,6 +383,9 @@ SLEEPING = {
     # and the library says so, rightly, where the test expects the program's streams alone.
     "test_status_and_streams_are_the_programs",
 }
+
+# As above, of those that sleep.
+LONGEST_SLEEPING = ["test_preload_precision", "test_testbed", "test_packets", "test_packet_delay"]
 
 # As these do in all their tests that are not concurrent: packets are waited for, in networks of each test's own.
 SLEEPING_FILES = {
@@ -557,7 +562,8 @@ def pytest_collection_modifyitems(items):
     def place(item):
         # Its tests come first: the longest setup of all.
         default = "default_run" not in getattr(item, "fixturenames", ())
-        long = item.path.stem in LONGEST and is_concurrent(item)
-        return default, LONGEST.index(item.path.stem) if long else len(LONGEST)
+        longest = LONGEST if is_concurrent(item) else LONGEST_SLEEPING
+        long = item.path.stem in longest
+        return default, longest.index(item.path.stem) if long else len(LONGEST)
 
     items.sort(key=place)

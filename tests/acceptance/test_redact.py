@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import ROOT, tompion
 from run_generator import PARTS_COLUMNS, Trial, write_run
+from runs import record_of, write_record
 
 FORMATS = ["html", "md", "csv", "json", "svg", "run", "terminal"]
 
@@ -260,6 +261,17 @@ def test_a_run_without_secrets_loses_no_figure(tmp_path, name):
     for record in texts:
         del record["run_id"], record["crc32"], record["files"]
     assert texts[0] == texts[1]
+
+
+def test_a_time_beyond_what_is_written_as_one_is_left_out(tmp_path):
+    """Of year 9999 somewhere, and of year 10000 in UTC."""
+    golden(tmp_path)
+    run = tmp_path / "version-2"
+    write_record(run, record_of(run) | {"started_at": "9999-12-31T23:59:59-23:59"})
+    for form in ("json", "md", "html"):
+        assert "10000-" not in tompion("report", run, "--redact", "--format", form, check=0).stdout
+    tompion("report", run, "--redact", "--format", "run", "--out", tmp_path / "copy", check=0)
+    assert record_of(tmp_path / "copy")["started_at"] == "(left out)"
 
 
 def test_the_place_of_a_run_is_not_shown(tmp_path):

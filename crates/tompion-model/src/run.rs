@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+use chrono::{DateTime, Datelike, SecondsFormat, TimeDelta, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -278,6 +278,10 @@ pub fn utc_of_unix_ns(ns: u64) -> Option<String> {
 pub fn utc_of_text(text: &str) -> Option<String> {
     let moment = DateTime::parse_from_rfc3339(text).ok()?;
     let utc = moment.with_timezone(&Utc);
+    // RFC 3339 has years of four digits.
+    if !(0..=9999).contains(&utc.year()) {
+        return None;
+    }
     Some(utc.to_rfc3339_opts(SecondsFormat::AutoSi, true))
 }
 

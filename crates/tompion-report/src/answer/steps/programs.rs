@@ -79,9 +79,9 @@ fn renice(names: &[&str]) -> String {
     let mut plain: Vec<&str> = of.filter(|name| is_plain(name)).take(NAMED).collect();
     plain.dedup();
     match &plain[..] {
-        [] => "renice -n 19 $(ls /proc/PID/task)".to_owned(),
+        [] => "renice 19 $(ls /proc/PID/task)".to_owned(),
         plain => format!(
-            "renice -n 19 $(pgrep -x '{}' | xargs -I% ls /proc/%/task)",
+            "renice 19 $(pgrep -x '{}' | xargs -I% ls /proc/%/task)",
             plain.join("|")
         ),
     }
@@ -104,13 +104,13 @@ mod tests {
     fn of_names_that_a_command_cannot_have_none_stands_in_it() {
         let of = |names: &[&str]| renice(names);
         let whom =
-            |names: &str| format!("renice -n 19 $(pgrep -x '{names}' | xargs -I% ls /proc/%/task)");
+            |names: &str| format!("renice 19 $(pgrep -x '{names}' | xargs -I% ls /proc/%/task)");
         assert_eq!(of(&["cc1", "rustc", "sh"]), whom("cc1|rustc"));
         assert_eq!(of(&["children of make", "make", "sh"]), whom("make"));
         for hostile in ["", "-v", "a b", "'; reboot; '", "$(reboot)", "a|b", "a\nb"] {
             assert_eq!(
                 of(&[hostile]),
-                "renice -n 19 $(ls /proc/PID/task)",
+                "renice 19 $(ls /proc/PID/task)",
                 "{hostile:?}"
             );
             assert_eq!(of(&[hostile, "sh"]), whom("sh"), "{hostile:?}");

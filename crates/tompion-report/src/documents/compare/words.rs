@@ -321,12 +321,14 @@ fn too_few(
         Basis::Stretches => "samples in a row",
     };
     let told = |n: usize| format!("{} {}", count(n as u64), noun(n));
+    let have_least = have.0.min(have.1);
     let have = match have {
         (a, b) if a == b => format!("{first} and {second} have {} each", told(a)),
         (a, b) => format!("{first} has {} and {second} {}", told(a), told(b)),
     };
     match need {
         usize::MAX => have,
+        need if have_least >= need => format!("{have}, too many of which have the same value"),
         need => match instead {
             None => format!("{have}, and {} on each side would do", count(need as u64)),
             // By the dependence seen so far.

@@ -105,6 +105,12 @@ fn both_sides_are_told_where_there_are_too_few() {
         text.ends_with("A has 8 trials and B 1 trial, and 4 on each side would do."),
         "{text}"
     );
+    // By their number they would do.
+    let text = few(Basis::Trials, (20, 16), 4, None);
+    assert!(
+        text.ends_with("A has 20 trials and B 16 trials, too many of which have the same value."),
+        "{text}"
+    );
     let instead = Instead {
         seconds: 1_199.5,
         trials: 4,
