@@ -433,6 +433,14 @@ def test_values_are_the_cells_one_figure(tmp_path):
     assert "3800000" in json.dumps(told)
 
 
+def test_values_are_the_cells_one_figure_where_trials_are_too_few_to_compare(tmp_path):
+    """What is tried then, stretches of one trial, says nothing of all."""
+    blocks = [np.full(500, us * 1_000_000) for us in (100, 200, 300)]
+    runs = [run_of(tmp_path / name, np.zeros(0), blocks_of=blocks) for name in "ab"]
+    median = outcomes(*runs)["median"]
+    assert median["outcome"] == "not-decidable" and median["values"] == pytest.approx([200_000] * 2, rel=5e-4), median
+
+
 def test_a_drift_through_two_runs_is_no_difference(tmp_path):
     """A trend of 6 %: the exact test alone, p, finds the medians different."""
     random = np.random.default_rng(4)

@@ -68,7 +68,12 @@ impl Pair<'_> {
             Verdict::TooFew { need, .. }
                 if !self.a.series.is_empty() && !self.b.series.is_empty() =>
             {
-                self.by_stretches(need).unwrap_or((values, verdict))
+                match self.by_stretches(need) {
+                    Some((of_series, verdict @ Verdict::Found(_))) => (of_series, verdict),
+                    // Nothing was found by the one trial that they are cut from.
+                    Some((_, verdict)) => (values, verdict),
+                    None => (values, verdict),
+                }
             }
             verdict => (values, verdict),
         }

@@ -21,7 +21,7 @@ const SHORTEST: usize = 2;
 const MOST_PARTS: usize = 8;
 
 /// Words that are nobody's name, whoever is called so.
-const EVERYBODYS: &str = "guest linux localhost root server test user vm";
+const EVERYBODYS: &str = "guest linux localhost root server test tompion user vm";
 
 /// Names that the program knows: what is called so stays.
 #[derive(Clone, Debug, Default)]
