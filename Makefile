@@ -72,6 +72,12 @@ static: build
 	install -D target/release/tompion-worker dist/tompion-worker
 	@echo "static binary: dist/tompion"
 
+# The program on machines that are planted, in virtual time: what hundreds of tests run.
+.PHONY: planted
+planted: build
+	$(CARGO) build --release --locked -p tompion --example planted_time
+	install -D target/release/examples/planted_time dist/planted_time
+
 # The C library, laid out in dist/ as it will lie in PREFIX.
 VERSION := $(shell sed -n '/^version/ { s/.*"\(.*\)"/\1/p; q }' Cargo.toml)
 C_LIBRARY := libtompion.so.$(VERSION)
@@ -116,7 +122,7 @@ check: require-rust run-packages
 
 # All programs of the tests, so that nothing is compiled while they run.
 .PHONY: tests-built
-tests-built: require-rust test-packages guest-programs
+tests-built: require-rust test-packages guest-programs planted
 	.ci/cargo-tests --no-run
 
 # What is long and seldom says something new too: all of the

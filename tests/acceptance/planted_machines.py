@@ -1,6 +1,6 @@
 """Five machines in virtual time, each with one thing wrong or none. For a reader who is to name it:
 
-    python tests/acceptance/planted_machines.py DIR
+    make planted; python tests/acceptance/planted_machines.py DIR
 
 writes a screen and a page of each to DIR.
 """
@@ -81,4 +81,4 @@ def check(program, name, directory, more={}):
 if __name__ == "__main__":
     for each in MACHINES:
         place = Path(sys.argv[1]) / each
-        (place / "screen.txt").write_text(check(ROOT / "target/release/examples/planted_time", each, place))
+        (place / "screen.txt").write_text(check(ROOT / "dist/planted_time", each, place))
